@@ -1,0 +1,92 @@
+build {
+  name    = "imagegen"
+  sources = ["source.{{ target.builder }}.node"]
+
+  # Everything that goes up over WinRM: engine, resources and plan. The engine fetches the rest.
+  provisioner "file" {
+    source      = "${path.root}/payload.zip"
+    destination = "C:/Windows/Temp/imagegen-payload.zip"
+    timeout     = "15m"
+  }
+
+  # skip_clean: Packer's own clean-up costs 19 requests for each script; the last one removes them all.
+  provisioner "powershell" {
+    environment_vars = ["IMAGEGEN_PAYLOAD_SHA256=${var.payload_sha256}"]
+    skip_clean       = true
+    timeout          = "2h"
+    inline = [<<-SCRIPT
+      $ErrorActionPreference = 'Stop'
+      $ProgressPreference = 'SilentlyContinue'
+      $payload = 'C:\Windows\Temp\imagegen-payload.zip'
+      $digest = (Get-FileHash -LiteralPath $payload -Algorithm SHA256).Hash
+      if ($digest -ne $env:IMAGEGEN_PAYLOAD_SHA256) {
+          throw "digest of $payload is $digest, expected is $env:IMAGEGEN_PAYLOAD_SHA256"
+      }
+      Expand-Archive -LiteralPath $payload -DestinationPath 'C:\imagegen' -Force
+      Remove-Item -LiteralPath $payload
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'bootstrap'
+      if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
+      exit $LASTEXITCODE
+      SCRIPT
+    ]
+  }
+
+  provisioner "windows-restart" {
+    restart_timeout = "30m"
+    timeout         = "45m"
+  }
+
+  provisioner "powershell" {
+    skip_clean = true
+    timeout    = "2h"
+    inline = [<<-SCRIPT
+      $ErrorActionPreference = 'Stop'
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'install'
+      exit $LASTEXITCODE
+      SCRIPT
+    ]
+  }
+
+  provisioner "windows-restart" {
+    restart_timeout = "30m"
+    timeout         = "45m"
+  }
+
+  # Writes its report and ends with 0 also when checks failed, so that the report is there to be fetched.
+  provisioner "powershell" {
+    skip_clean = true
+    timeout    = "1h"
+    inline = [<<-SCRIPT
+      $ErrorActionPreference = 'Stop'
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'test' -Mode 'test' -ReportOnly
+      exit $LASTEXITCODE
+      SCRIPT
+    ]
+  }
+
+  provisioner "file" {
+    direction   = "download"
+    source      = "C:/imagegen/check-report.json"
+    destination = "${path.root}/check-report.json"
+    timeout     = "15m"
+  }
+
+  # Refuses when the report says that checks failed. Nothing comes after it: it takes the listener away.
+  provisioner "powershell" {
+    skip_clean = true
+    timeout    = "1h"
+    inline = [<<-SCRIPT
+      $ErrorActionPreference = 'Stop'
+      Remove-Item -Path 'C:\Windows\Temp\packer-*', 'C:\Windows\Temp\script-*' -Force
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'seal'
+      exit $LASTEXITCODE
+      SCRIPT
+    ]
+  }
+
+  post-processor "manifest" {
+    output     = "${path.root}/packer-manifest.json"
+    strip_path = true
+  }
+}

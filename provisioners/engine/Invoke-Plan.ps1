@@ -1,0 +1,107 @@
+<#
+.SYNOPSIS
+Applies or tests one phase of the guest plan beside the engine.
+
+.DESCRIPTION
+The only entry point of the engine. Every script is held against its digest in the plan before any of them is
+loaded, and the plan is refused whole before anything is changed.
+One progress line per resource goes to the standard output, one JSON object with the outcome comes last.
+Exit codes: 0 done, 1 a resource failed, 2 plan or scripts refused, 8 checks failed or seal without a good report.
+
+.PARAMETER Phase
+bootstrap, prepare, install, test or seal.
+
+.PARAMETER Mode
+apply brings the resources of the phase into their state; test only compares.
+The test of phase test compares the resources of all phases but seal and writes the report.
+
+.PARAMETER Plan
+The guest plan. State, journal and report of the engine lie in its folder.
+
+.PARAMETER Journal
+File that gets one JSON line per resource.
+
+.PARAMETER Platform
+Script with the abilities of Windows; another one in a simulation.
+
+.PARAMETER Report
+Another place for the check report, which is written beside the plan in any case.
+
+.PARAMETER ReportOnly
+Exit 0 although checks failed: the report says so, and sealing is refused all the same.
+
+.EXAMPLE
+C:\imagegen\engine\Invoke-Plan.ps1 -Phase install -Mode apply
+#>
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)]
+    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal')]
+    [string] $Phase,
+    [ValidateSet('apply', 'test')]
+    [string] $Mode = 'apply',
+    [string] $Plan = "$PSScriptRoot/../guest-plan.json",
+    [string] $Journal,
+    [string] $Platform = "$PSScriptRoot/Windows.ps1",
+    [string] $Report,
+    [switch] $ReportOnly
+)
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+
+# Refuses scripts that are not byte for byte those that the plan was rendered with. It stands here and not in
+# the module because a module that was tampered with would check itself.
+function Assert-Script {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Scripts, [Parameter(Mandatory)] [string] $Root)
+    $known = @{}
+    foreach ($script in $Scripts.PSObject.Properties) {
+        $known[$script.Name] = $true
+        $path = Join-Path -Path $Root -ChildPath $script.Name
+        if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { throw "script $($script.Name) is missing" }
+        $found = (Get-FileHash -LiteralPath $path -Algorithm SHA256).Hash.ToLowerInvariant()
+        if ($found -cne $script.Value) {
+            throw "script $($script.Name) is $found, the plan was rendered with $($script.Value)"
+        }
+    }
+    foreach ($folder in 'engine', 'resources') {
+        foreach ($file in Get-ChildItem -LiteralPath (Join-Path -Path $Root -ChildPath $folder) -Force) {
+            $name = "$folder/$($file.Name)"
+            if (-not $known.ContainsKey($name)) { throw "$name is no script of the plan" }
+        }
+    }
+}
+
+$Phase = $Phase.ToLowerInvariant()
+$code = 2
+try {
+    $planPath = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($Plan)
+    $planPath = [IO.Path]::GetFullPath($planPath)
+    $content = [IO.File]::ReadAllText($planPath) | ConvertFrom-Json
+    Assert-Script -Scripts $content.scripts -Root (Split-Path -Path $PSScriptRoot)
+    $folder = [IO.Path]::GetDirectoryName($planPath)
+    $sealReport = Join-Path -Path $folder -ChildPath 'check-report.json'
+    $reports = @($sealReport)
+    if ($Report) { $reports += $Report }
+    if (-not $Journal) { $Journal = Join-Path -Path $folder -ChildPath 'journal.jsonl' }
+    Import-Module -Name "$PSScriptRoot/Engine.psm1" -ArgumentList $Platform, $folder, $Journal -Force
+    Assert-Plan -Plan $content
+    $code = 1
+    if ($Mode -eq 'test') {
+        $result = Test-Phase -Plan $content -Phase $Phase -Report $reports
+        $code = 8 * [int]($result.failed -gt 0 -and -not $ReportOnly)
+    } else {
+        if ($Phase -eq 'seal') {
+            $code = 8
+            Assert-Report -Plan $content -Report $sealReport
+            $code = 1
+        }
+        $result = Invoke-Phase -Plan $content -Phase $Phase -Report $sealReport
+        $code = [int]($result.failed -gt 0)
+    }
+    ConvertTo-Json -InputObject $result -Compress
+} catch {
+    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+}
+exit $code

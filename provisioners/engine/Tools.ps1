@@ -1,0 +1,303 @@
+# What resources and platform share: time limits, native programs, pinned downloads, archives, records.
+# Nothing here exists on Windows alone. Engine.psm1 sets $script:Root, the folder of the plan.
+
+# Names the resource in hand and starts its time.
+function Start-Deadline {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [int] $Seconds)
+    $script:Current = @{ name = $Name; seconds = $Seconds; clock = [Diagnostics.Stopwatch]::StartNew() }
+}
+
+# Milliseconds until the resource in hand must be done; throws when none are left.
+function Get-TimeLeft {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Doing)
+    $left = 1000 * $script:Current.seconds - $script:Current.clock.ElapsedMilliseconds
+    if ($left -le 0) { throw "time limit of $($script:Current.seconds) s reached while $Doing" }
+    [int][Math]::Min($left, [int]::MaxValue)
+}
+
+# .NET and native programs know nothing of PowerShell's drives: on Windows this changes nothing, a simulation
+# mounts its drive C: somewhere else.
+function Resolve-NativePath {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($Path)
+}
+
+# Arguments as one line that CommandLineToArgvW takes apart again.
+function Join-Argument {
+    [CmdletBinding()]
+    param([string[]] $Arguments = @())
+    $quoted = foreach ($text in $Arguments) {
+        if ($text -ne '' -and $text -notmatch '[\s"]') {
+            $text
+        } else {
+            '"' + ($text -replace '(\\*)"', '$1$1\"' -replace '(\\+)$', '$1$1') + '"'
+        }
+    }
+    @($quoted) -join ' '
+}
+
+# Through Process, not `&`: 5.1 mangles quotes and empty arguments and makes errors of text on stderr.
+function Start-Native {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Program, [string] $ArgumentLine = '')
+    $start = New-Object -TypeName Diagnostics.ProcessStartInfo
+    $start.FileName = $Program
+    $start.Arguments = $ArgumentLine
+    $start.UseShellExecute = $false
+    $start.CreateNoWindow = $true
+    $start.RedirectStandardOutput = $true
+    $start.RedirectStandardError = $true
+    $process = [Diagnostics.Process]::Start($start)
+    @{
+        process = $process
+        output = $process.StandardOutput.ReadToEndAsync()
+        errors = $process.StandardError.ReadToEndAsync()
+    }
+}
+
+# Runs a program within the time of the resource in hand. No accepted codes: the caller looks at the code.
+function Invoke-Native {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Program, [string[]] $Arguments = @(), [string] $ArgumentLine = '',
+        [int[]] $Accept = @(0))
+    if (-not $ArgumentLine) { $ArgumentLine = Join-Argument -Arguments $Arguments }
+    $doing = "$Program was running"
+    $native = Start-Native -Program $Program -ArgumentLine $ArgumentLine
+    try {
+        if (-not $native.process.WaitForExit((Get-TimeLeft -Doing $doing))) {
+            $native.process.Kill()
+            throw "time limit of $($script:Current.seconds) s reached while $doing"
+        }
+        # A grandchild may hold the pipes open after the program itself has ended.
+        foreach ($stream in $native.output, $native.errors) {
+            if (-not $stream.Wait((Get-TimeLeft -Doing $doing))) { throw "a child of $Program did not end" }
+        }
+        $code = $native.process.ExitCode
+        $text = $native.output.Result + $native.errors.Result
+        if ($Accept.Count -gt 0 -and $code -notin $Accept) {
+            throw "$Program exited with ${code}: $($text.Trim())"
+        }
+        @{ exitCode = $code; output = $text }
+    } finally {
+        $native.process.Dispose()
+    }
+}
+
+# Lower-case digest of a file, $null when there is none.
+function Get-Digest {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [string] $Algorithm = 'SHA256')
+    if (-not (Test-Path -LiteralPath $Path -PathType Leaf)) { return $null }
+    (Get-FileHash -LiteralPath $Path -Algorithm $Algorithm).Hash.ToLowerInvariant()
+}
+
+# A file appears under its final name only by a move within its folder, where it also inherited its access.
+function Move-Partial {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Target)
+    $native = Resolve-NativePath -Path $Target
+    Move-Item -LiteralPath "$native.partial" -Destination $native -Force
+}
+
+# The place where a file grows before Move-Partial; its folder is made.
+function New-Partial {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Target)
+    $native = Resolve-NativePath -Path $Target
+    $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($native))
+    "$native.partial"
+}
+
+# UTF-8 without byte order mark, line ends as given.
+function Write-TextFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [AllowEmptyString()] [string] $Content)
+    $encoding = New-Object -TypeName Text.UTF8Encoding -ArgumentList $false
+    [IO.File]::WriteAllText((New-Partial -Target $Path), $Content, $encoding)
+    Move-Partial -Target $Path
+}
+
+function Start-PinnedFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Item)
+    $partial = New-Partial -Target $Item.path
+    $command = Get-DownloadCommand -Url $Item.url -Path $partial
+    $native = Start-Native -Program $command.program -ArgumentLine (Join-Argument -Arguments $command.arguments)
+    @{ wanted = $Item; partial = $partial; native = $native; clock = [Diagnostics.Stopwatch]::StartNew() }
+}
+
+# $true when the download is done, checked and under its name; throws when it cannot be.
+function Complete-PinnedFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Job)
+    $item = $Job.wanted
+    $url = $item.url.Split('?')[0] # what follows may be a secret
+    if (-not $Job.native.process.HasExited) {
+        if ($Job.clock.ElapsedMilliseconds -lt 1000 * $item.seconds) { return $false }
+        throw "$($item.name): time limit of $($item.seconds) s reached while downloading $url"
+    }
+    $code = $Job.native.process.ExitCode
+    if ($code -ne 0) {
+        $message = $Job.native.errors.Result.Trim()
+        throw "$($item.name): download of $url failed (curl $code): $message"
+    }
+    $found = Get-Digest -Path $Job.partial -Algorithm $item.algorithm
+    if ($found -cne $item.digest) { throw "$($item.name): digest of $url is $found, pinned is $($item.digest)" }
+    Move-Partial -Target $item.path
+    $true
+}
+
+# Downloads several files at a time: each { name, url, path, algorithm, digest, seconds }. Whatever happens,
+# nothing unchecked is left under a path.
+function Save-PinnedFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable[]] $Items, [int] $AtOnce = 6)
+    $running = New-Object -TypeName Collections.ArrayList
+    $next = 0
+    try {
+        while ($next -lt $Items.Count -or $running.Count -gt 0) {
+            while ($next -lt $Items.Count -and $running.Count -lt $AtOnce) {
+                $null = $running.Add((Start-PinnedFile -Item $Items[$next]))
+                $next++
+            }
+            foreach ($job in $running.ToArray()) {
+                if (Complete-PinnedFile -Job $job) { $running.Remove($job) }
+            }
+            Start-Sleep -Milliseconds 50
+        }
+    } finally {
+        foreach ($job in $running.ToArray()) {
+            if (-not $job.native.process.HasExited) { $job.native.process.Kill() }
+            $job.native.process.WaitForExit()
+            if ([IO.File]::Exists($job.partial)) { [IO.File]::Delete($job.partial) }
+        }
+    }
+}
+
+# The pinned bytes at a path: those that are there, if their digest is the pinned one, else a download.
+function Confirm-PinnedFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Url, [Parameter(Mandatory)] [string] $Path,
+        [Parameter(Mandatory)] [string] $Algorithm, [Parameter(Mandatory)] [string] $Digest)
+    if ((Get-Digest -Path $Path -Algorithm $Algorithm) -ceq $Digest) { return }
+    $seconds = [int][Math]::Ceiling((Get-TimeLeft -Doing 'starting a download') / 1000)
+    $item = @{ name = $script:Current.name; url = $Url; path = $Path; algorithm = $Algorithm; digest = $Digest }
+    $item.seconds = $seconds
+    Save-PinnedFile -Items @($item)
+}
+
+# Where an artifact waits between the download of everything and its turn.
+function Get-CachePath {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Digest)
+    Join-Path -Path $script:Root -ChildPath "cache/$($Digest.Substring(0, 32))"
+}
+
+function Copy-ZipMember {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Archive, [Parameter(Mandatory)] [object[]] $Members)
+    Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
+    $zip = [IO.Compression.ZipFile]::OpenRead((Resolve-NativePath -Path $Archive))
+    try {
+        foreach ($item in $Members) {
+            $null = Get-TimeLeft -Doing "taking $($item.member) out of $Archive"
+            $entry = $zip.GetEntry($item.member)
+            if ($null -eq $entry) { throw "$Archive holds no $($item.member)" }
+            $partial = New-Partial -Target $item.path
+            [IO.Compression.ZipFileExtensions]::ExtractToFile($entry, $partial, $true)
+            Move-Partial -Target $item.path
+        }
+    } finally {
+        $zip.Dispose()
+    }
+}
+
+# Copied out of the unpacking folder, not moved: a moved file keeps the access of the folder it came from.
+function Copy-TarMember {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Archive, [Parameter(Mandatory)] [object[]] $Members)
+    $source = Resolve-NativePath -Path $Archive
+    $folder = "$source.d"
+    $null = [IO.Directory]::CreateDirectory($folder)
+    try {
+        Expand-TarMember -Archive $source -Destination $folder -Members @($Members | ForEach-Object { $_.member })
+        foreach ($item in $Members) {
+            $found = "$folder/$($item.member)"
+            if (-not [IO.File]::Exists($found)) { throw "$Archive holds no $($item.member)" }
+            [IO.File]::Copy($found, (New-Partial -Target $item.path), $true)
+            Move-Partial -Target $item.path
+        }
+    } finally {
+        Remove-Item -LiteralPath $folder -Recurse -Force
+    }
+}
+
+# The engine's memory of a resource whose state cannot be read from the machine alone.
+function Get-RecordPath {
+    $sha = [Security.Cryptography.SHA256]::Create()
+    try {
+        $hash = $sha.ComputeHash([Text.Encoding]::UTF8.GetBytes($script:Current.name))
+    } finally {
+        $sha.Dispose()
+    }
+    $name = [BitConverter]::ToString($hash).Replace('-', '').Substring(0, 32).ToLowerInvariant()
+    Join-Path -Path $script:Root -ChildPath "state/$name.json"
+}
+
+function Read-Record {
+    $path = Get-RecordPath
+    if (-not [IO.File]::Exists($path)) { return $null }
+    [IO.File]::ReadAllText($path) | ConvertFrom-Json
+}
+
+function Write-Record {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Record)
+    Write-TextFile -Path (Get-RecordPath) -Content (ConvertTo-Json -InputObject $Record -Depth 4)
+}
+
+# The wanted list where the found one has the same members in another order or case, else the found one.
+function Select-Order {
+    [CmdletBinding()]
+    param([string[]] $Wanted = @(), [string[]] $Found = @())
+    $left = @($Wanted | Sort-Object) -join "`n"
+    $right = @($Found | Sort-Object) -join "`n"
+    if ($null -ne $Wanted -and $left -ieq $right) { $Wanted } else { $Found }
+}
+
+function ConvertFrom-Hex {
+    [CmdletBinding()]
+    param([string] $Text = '')
+    $bytes = New-Object -TypeName 'byte[]' -ArgumentList ($Text.Length / 2)
+    for ($i = 0; $i -lt $bytes.Length; $i++) { $bytes[$i] = [Convert]::ToByte($Text.Substring(2 * $i, 2), 16) }
+    , $bytes
+}
+
+# The registry's FailureActions: reset period, two texts, count, offset; then pairs of kind and milliseconds.
+function ConvertFrom-FailureAction {
+    [CmdletBinding()]
+    param([string] $Hex = '')
+    $kinds = @('none', 'restart', 'reboot', 'command')
+    if ($Hex.Length -lt 40) { return @{ resetSeconds = 0; actions = @() } }
+    $bytes = ConvertFrom-Hex -Text $Hex
+    $actions = @(for ($i = 0; $i -lt [BitConverter]::ToInt32($bytes, 12); $i++) {
+        $delay = [BitConverter]::ToUInt32($bytes, 24 + 8 * $i) / 1000
+        @{ action = $kinds[[BitConverter]::ToInt32($bytes, 20 + 8 * $i)]; delaySeconds = $delay }
+    })
+    @{ resetSeconds = [BitConverter]::ToUInt32($bytes, 0); actions = $actions }
+}
+
+# Waits, within the time of the resource in hand, until a service is running or stopped.
+function Wait-ServiceState {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $State)
+    if ((Get-ServiceConfig -Name $Name).state -eq $State) { return }
+    Request-ServiceState -Name $Name -State $State
+    while ((Get-ServiceConfig -Name $Name).state -ne $State) {
+        $null = Get-TimeLeft -Doing "waiting for service $Name to be $State"
+        Start-Sleep -Milliseconds 200
+    }
+}

@@ -1,0 +1,390 @@
+# The only file that names what exists on Windows alone: cmdlets, classes, registry and other drives, programs.
+# One small function per ability, no decisions; tests/guest/Simulated.ps1 stands in for every one of them.
+
+# Whole paths: a program of the same name in the current folder would be found first.
+$script:System32 = "$env:SystemRoot\System32"
+
+function Get-DownloadCommand {
+    [CmdletBinding()]
+    param([string] $Url, [string] $Path)
+    # A redirect must not lead to a weaker protocol than the one that was pinned.
+    $protocol = @{ https = '=https'; http = '=http,https'; file = '=file' }[([uri]$Url).Scheme]
+    if (-not $protocol) { throw "no download over the protocol of $Url" }
+    $arguments = @('--fail', '--silent', '--show-error', '--location', '--proto', $protocol)
+    $arguments += @('--proto-redir', $protocol, '--retry', '5', '--connect-timeout', '30')
+    $arguments += @('--speed-time', '60', '--speed-limit', '1024', '--output', $Path, $Url)
+    @{ program = "$script:System32\curl.exe"; arguments = $arguments }
+}
+
+function Expand-TarMember {
+    [CmdletBinding()]
+    param([string] $Archive, [string] $Destination, [string[]] $Members)
+    $arguments = @('-xf', $Archive, '-C', $Destination) + $Members
+    $null = Invoke-Native -Program "$script:System32\tar.exe" -Arguments $arguments
+}
+
+# The package's properties have msiexec's own quoting: NAME="a value".
+function Install-Msi {
+    [CmdletBinding()]
+    param([string] $Package, [string] $Log, [string[]] $Arguments = @())
+    $line = "/i `"$Package`" /qn /norestart /l*v `"$Log`""
+    foreach ($argument in $Arguments) { $line += ' ' + ($argument -replace '^([^=]+)=(.*\s.*)$', '$1="$2"') }
+    (Invoke-Native -Program "$script:System32\msiexec.exe" -ArgumentLine $line -Accept 0, 3010).exitCode -eq 3010
+}
+
+# A program that the plan names: exit code and text.
+function Invoke-Program {
+    [CmdletBinding()]
+    param([string] $Program, [string[]] $Arguments = @())
+    Invoke-Native -Program $Program -Arguments $Arguments -Accept @()
+}
+
+function Get-Sddl {
+    [CmdletBinding()]
+    param([string] $Path)
+    (Get-Acl -LiteralPath $Path).GetSecurityDescriptorSddlForm('Owner, Group, Access')
+}
+
+function Set-Sddl {
+    [CmdletBinding()]
+    param([string] $Path, [string] $Sddl)
+    $acl = Get-Acl -LiteralPath $Path
+    $acl.SetSecurityDescriptorSddlForm($Sddl, 'Owner, Group, Access')
+    Set-Acl -LiteralPath $Path -AclObject $acl
+}
+
+# 5.1 gives the target as a list, and with or without the prefix of the object manager.
+function Get-LinkTarget {
+    [CmdletBinding()]
+    param([string] $Path)
+    $item = Get-Item -LiteralPath $Path -Force -ErrorAction SilentlyContinue
+    if ($null -eq $item -or $item.LinkType -ne 'SymbolicLink') { return $null }
+    $target = [string]@($item.Target)[0]
+    ($target -replace '^\\(\?\?|\\\?)\\', '').TrimEnd('\')
+}
+
+function New-Link {
+    [CmdletBinding()]
+    param([string] $Path, [string] $Target)
+    $null = New-Item -ItemType SymbolicLink -Path $Path -Value $Target
+}
+
+# Remove-Item of 5.1 asks what to do with the files behind a link; this takes the link alone.
+function Remove-Link {
+    [CmdletBinding()]
+    param([string] $Path)
+    [IO.Directory]::Delete($Path, $false)
+}
+
+function Get-RegistryValue {
+    [CmdletBinding()]
+    param([string] $Key, [string] $Name)
+    $item = Get-Item -LiteralPath $Key -ErrorAction SilentlyContinue
+    if ($null -eq $item -or $Name -notin $item.GetValueNames()) { return $null }
+    $kind = $item.GetValueKind($Name).ToString()
+    $data = $item.GetValue($Name, $null, 'DoNotExpandEnvironmentNames')
+    switch ($kind) {
+        'DWord' { $data = [BitConverter]::ToUInt32([BitConverter]::GetBytes([int]$data), 0) }
+        'QWord' { $data = [BitConverter]::ToUInt64([BitConverter]::GetBytes([long]$data), 0) }
+        'Binary' { $data = [BitConverter]::ToString([byte[]]$data).Replace('-', '').ToLowerInvariant() }
+    }
+    @{ kind = $kind; data = $data }
+}
+
+function Set-RegistryValue {
+    [CmdletBinding()]
+    param([string] $Key, [string] $Name, [string] $Kind, $Data)
+    switch ($Kind) {
+        'DWord' { $Data = [BitConverter]::ToInt32([BitConverter]::GetBytes([uint32]$Data), 0) }
+        'QWord' { $Data = [BitConverter]::ToInt64([BitConverter]::GetBytes([uint64]$Data), 0) }
+        'Binary' { $Data = [byte[]](ConvertFrom-Hex -Text $Data) }
+        'MultiString' { $Data = [string[]]@($Data) }
+    }
+    if (-not (Test-Path -LiteralPath $Key)) { $null = New-Item -Path $Key -Force }
+    $null = New-ItemProperty -LiteralPath $Key -Name $Name -PropertyType $Kind -Value $Data -Force
+}
+
+function Remove-RegistryValue {
+    [CmdletBinding()]
+    param([string] $Key, [string] $Name)
+    Remove-ItemProperty -LiteralPath $Key -Name $Name
+}
+
+function Get-EnvironmentKey {
+    [CmdletBinding()]
+    param()
+    'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
+}
+
+function Get-ServiceKey {
+    [CmdletBinding()]
+    param([string] $Name)
+    "HKLM:\SYSTEM\CurrentControlSet\Services\$Name"
+}
+
+function Get-ServiceConfig {
+    [CmdletBinding()]
+    param([string] $Name)
+    $service = Get-CimInstance -ClassName 'Win32_Service' -Filter "Name='$Name'"
+    if ($null -eq $service) { return $null }
+    $startType = $service.StartMode.ToLowerInvariant()
+    $delayed = Get-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'DelayedAutoStart'
+    if ($startType -eq 'auto' -and $null -ne $delayed -and $delayed.data -eq 1) { $startType = 'delayed' }
+    $needs = Get-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'DependOnService'
+    $config = @{ startType = $startType; dependsOn = @(); displayName = $service.DisplayName }
+    if ($null -ne $needs) { $config.dependsOn = @($needs.data) }
+    $config.commandLine = $service.PathName
+    $config.state = $service.State.ToLowerInvariant()
+    $config
+}
+
+function New-ServiceEntry {
+    [CmdletBinding()]
+    param([string] $Name, [string] $CommandLine)
+    $null = New-Service -Name $Name -BinaryPathName $CommandLine -StartupType Manual
+}
+
+# Through CIM: a registry write stays unseen by the service manager, and sc.exe needs its quotes quoted again.
+function Set-ServiceConfig {
+    [CmdletBinding()]
+    param([string] $Name, [hashtable] $Change)
+    $names = @{ displayName = 'DisplayName'; commandLine = 'PathName'; dependsOn = 'ServiceDependencies' }
+    $arguments = @{}
+    foreach ($property in $Change.Keys) { $arguments[$names[$property]] = $Change[$property] }
+    $service = Get-CimInstance -ClassName 'Win32_Service' -Filter "Name='$Name'"
+    $code = (Invoke-CimMethod -InputObject $service -MethodName Change -Arguments $arguments).ReturnValue
+    if ($code -ne 0) { throw "Win32_Service.Change of $Name returned $code" }
+}
+
+# sc.exe also takes the mark of a delayed start away again, which CIM cannot.
+function Set-ServiceStart {
+    [CmdletBinding()]
+    param([string] $Name, [string] $StartType)
+    $mode = @{ auto = 'auto'; delayed = 'delayed-auto'; manual = 'demand'; disabled = 'disabled' }[$StartType]
+    $null = Invoke-Native -Program "$script:System32\sc.exe" -Arguments @('config', $Name, 'start=', $mode)
+}
+
+function Set-ServiceFailure {
+    [CmdletBinding()]
+    param([string] $Name, [long] $ResetSeconds, [object[]] $Actions = @())
+    $kinds = @{ none = ''; restart = 'restart'; reboot = 'reboot' }
+    $texts = foreach ($action in $Actions) { '{0}/{1}' -f $kinds[$action.action], (1000 * $action.delaySeconds) }
+    $arguments = @('failure', $Name, 'reset=', "$ResetSeconds", 'actions=', (@($texts) -join '/'))
+    $null = Invoke-Native -Program "$script:System32\sc.exe" -Arguments $arguments
+}
+
+# Asks and does not wait. Exit code 1056: it was running already.
+function Request-ServiceState {
+    [CmdletBinding()]
+    param([string] $Name, [string] $State)
+    if ($State -eq 'stopped') {
+        Stop-Service -Name $Name -Force -NoWait
+    } else {
+        $null = Invoke-Native -Program "$script:System32\sc.exe" -Arguments @('start', $Name) -Accept 0, 1056
+    }
+}
+
+function Remove-ServiceEntry {
+    [CmdletBinding()]
+    param([string] $Name)
+    $null = Invoke-Native -Program "$script:System32\sc.exe" -Arguments @('delete', $Name)
+}
+
+function Test-Feature {
+    [CmdletBinding()]
+    param([string] $Name)
+    $feature = Get-WindowsFeature -Name $Name
+    if ($null -eq $feature) { throw "this Windows has no feature $Name" }
+    [bool]$feature.Installed
+}
+
+# $true when the change waits for a restart.
+function Set-Feature {
+    [CmdletBinding()]
+    param([string] $Name, [bool] $Installed)
+    if ($Installed) {
+        $result = Install-WindowsFeature -Name $Name
+    } else {
+        $result = Uninstall-WindowsFeature -Name $Name
+    }
+    if (-not $result.Success) { throw "feature $Name could not be changed: $($result.ExitCode)" }
+    "$($result.RestartNeeded)" -ne 'No'
+}
+
+function Get-FirewallRule {
+    [CmdletBinding()]
+    param([string] $Name)
+    $rule = Get-NetFirewallRule -Name $Name -ErrorAction SilentlyContinue
+    if ($null -eq $rule) { return $null }
+    $ports = Get-NetFirewallPortFilter -AssociatedNetFirewallRule $rule
+    $found = @{ displayName = $rule.DisplayName; direction = "$($rule.Direction)"; action = "$($rule.Action)" }
+    $found.active = "$($rule.Enabled)" -eq 'True' -and "$($rule.Profile)" -eq 'Any'
+    $found.protocol = $ports.Protocol
+    $found.localPort = @($ports.LocalPort)
+    $found.remotePort = @($ports.RemotePort)
+    $found.remoteAddress = @((Get-NetFirewallAddressFilter -AssociatedNetFirewallRule $rule).RemoteAddress)
+    $found
+}
+
+function New-FirewallRule {
+    [CmdletBinding()]
+    param([string] $Name, [hashtable] $Properties)
+    $null = New-NetFirewallRule -Name $Name -Profile Any -Enabled True @Properties
+}
+
+function Remove-FirewallRule {
+    [CmdletBinding()]
+    param([string] $Name)
+    Remove-NetFirewallRule -Name $Name
+}
+
+# netsh speaks the language of the system: only its numbers are looked at.
+function Get-DynamicPort {
+    [CmdletBinding()]
+    param([string] $Protocol)
+    $arguments = @('int', 'ipv4', 'show', 'dynamicport', $Protocol)
+    $text = (Invoke-Native -Program "$script:System32\netsh.exe" -Arguments $arguments).output
+    $numbers = [regex]::Matches($text, '\b(\d+)\s*$', 'Multiline')
+    if ($numbers.Count -ne 2) { throw "netsh shows no range of dynamic ports: $text" }
+    @{ start = [int]$numbers[0].Groups[1].Value; count = [int]$numbers[1].Groups[1].Value }
+}
+
+function Set-DynamicPort {
+    [CmdletBinding()]
+    param([string] $Protocol, [int] $Start, [int] $Count)
+    $range = @("start=$Start", "num=$Count")
+    $arguments = @('int', 'ipv4', 'set', 'dynamicport', $Protocol) + $range
+    $null = Invoke-Native -Program "$script:System32\netsh.exe" -Arguments $arguments
+}
+
+function Get-ExcludedPort {
+    [CmdletBinding()]
+    param([string] $Protocol)
+    $arguments = @('int', 'ipv4', 'show', 'excludedportrange', "protocol=$Protocol")
+    $text = (Invoke-Native -Program "$script:System32\netsh.exe" -Arguments $arguments).output
+    foreach ($row in [regex]::Matches($text, '^\s*(\d+)\s+(\d+)', 'Multiline')) {
+        $start = [int]$row.Groups[1].Value
+        @{ start = $start; count = [int]$row.Groups[2].Value - $start + 1 }
+    }
+}
+
+function Add-ExcludedPort {
+    [CmdletBinding()]
+    param([string] $Protocol, [int] $Start, [int] $Count)
+    $range = @("startport=$Start", "numberofports=$Count", 'store=persistent')
+    $arguments = @('int', 'ipv4', 'add', 'excludedportrange', "protocol=$Protocol") + $range
+    $null = Invoke-Native -Program "$script:System32\netsh.exe" -Arguments $arguments
+}
+
+function Get-DefenderExclusion {
+    [CmdletBinding()]
+    param([string] $Kind)
+    if ($null -eq (Get-Command -Name 'Get-MpPreference' -ErrorAction SilentlyContinue)) {
+        throw 'Microsoft Defender is not on this machine, so it takes no exclusions'
+    }
+    $preference = Get-MpPreference
+    if ($Kind -eq 'path') { @($preference.ExclusionPath) } else { @($preference.ExclusionProcess) }
+}
+
+function Set-DefenderExclusion {
+    [CmdletBinding()]
+    param([string] $Kind, [string] $Value, [bool] $Present)
+    $exclusion = @{ ExclusionProcess = $Value }
+    if ($Kind -eq 'path') { $exclusion = @{ ExclusionPath = $Value } }
+    if ($Present) { Add-MpPreference @exclusion } else { Remove-MpPreference @exclusion -Force }
+}
+
+function Test-WinrmListener {
+    [CmdletBinding()]
+    param([string] $Transport)
+    $found = Get-ChildItem -Path 'WSMan:\localhost\Listener' |
+        Where-Object { $_.Keys -contains "Transport=$Transport" }
+    $null -ne $found
+}
+
+# HTTPS gets a certificate of this machine's own: it ends with the build.
+function New-WinrmListener {
+    [CmdletBinding()]
+    param([string] $Transport)
+    $listener = @{
+        ResourceURI = 'winrm/config/Listener'
+        SelectorSet = @{ Address = '*'; Transport = $Transport }
+    }
+    if ($Transport -eq 'HTTPS') {
+        $store = 'Cert:\LocalMachine\My'
+        $certificate = New-SelfSignedCertificate -DnsName $env:COMPUTERNAME -CertStoreLocation $store
+        $listener.ValueSet = @{ CertificateThumbprint = $certificate.Thumbprint }
+    }
+    $null = New-WSManInstance @listener
+}
+
+function Remove-WinrmListener {
+    [CmdletBinding()]
+    param([string] $Transport)
+    Get-ChildItem -Path 'WSMan:\localhost\Listener' |
+        Where-Object { $_.Keys -contains "Transport=$Transport" } |
+        Remove-Item -Recurse -Force
+}
+
+function Get-WinrmSetting {
+    [CmdletBinding()]
+    param([string] $Setting)
+    (Get-Item -LiteralPath "WSMan:\localhost\$Setting").Value
+}
+
+function Set-WinrmSetting {
+    [CmdletBinding()]
+    param([string] $Setting, [string] $Value)
+    Set-Item -LiteralPath "WSMan:\localhost\$Setting" -Value $Value -Force
+}
+
+function Get-UserState {
+    [CmdletBinding()]
+    param([string] $Name)
+    $user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue
+    if ($null -eq $user) { return 'absent' }
+    if ($user.Enabled) { 'present' } else { 'disabled' }
+}
+
+function Set-UserState {
+    [CmdletBinding()]
+    param([string] $Name, [string] $State)
+    switch ($State) {
+        'absent' { Remove-LocalUser -Name $Name }
+        'disabled' { Disable-LocalUser -Name $Name }
+        'present' { Enable-LocalUser -Name $Name }
+    }
+}
+
+function Get-OsBuild {
+    [CmdletBinding()]
+    param()
+    $key = 'HKLM:\SOFTWARE\Microsoft\Windows NT\CurrentVersion'
+    $build = (Get-RegistryValue -Key $key -Name 'CurrentBuildNumber').data
+    @{ build = [int]$build; revision = [int](Get-RegistryValue -Key $key -Name 'UBR').data }
+}
+
+function Get-ImageState {
+    [CmdletBinding()]
+    param()
+    $key = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\Setup\State'
+    $value = Get-RegistryValue -Key $key -Name 'ImageState'
+    if ($null -ne $value) { $value.data }
+}
+
+function Invoke-Sysprep {
+    [CmdletBinding()]
+    param([string] $Unattend, [string] $Finish)
+    $program = "$script:System32\Sysprep\Sysprep.exe"
+    $line = "/oobe /generalize /mode:vm /quiet /$Finish /unattend:`"$Unattend`""
+    $null = Invoke-Native -Program $program -ArgumentLine $line
+}
+
+# The last lines of what Sysprep says went wrong.
+function Get-SysprepError {
+    [CmdletBinding()]
+    param()
+    $log = "$script:System32\Sysprep\Panther\setuperr.log"
+    if (-not (Test-Path -LiteralPath $log)) { return "no $log" }
+    @(Get-Content -LiteralPath $log -Tail 20) -join "`n"
+}

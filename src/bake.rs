@@ -1,0 +1,232 @@
+//! Workspace → Packer → image.
+//!
+//! Only a pinned lock can be baked. Secrets reach Packer through its environment alone; its output
+//! goes to a file whole and to the terminal condensed, known secrets blotted out in both.
+
+mod condense;
+mod results;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::io::exec::{self, ExecError, Outcome, Run};
+use crate::io::fs::{self, FileError};
+use crate::lock::PinnedLock;
+use crate::model::choice::OnError;
+use crate::model::plan::Plan;
+use crate::ui::Printer;
+
+pub use condense::condense;
+pub use results::{BakedImage, BuiltArtifact, CheckReport, CheckedResource};
+
+/// What a bake leaves beside the workspace's own files.
+pub const RESULTS: &[&str] = &["image.json"];
+/// What a bake that came to nothing may leave.
+pub const TRACES: &[&str] = &["packer.log", "packer-manifest.json", "packer-manifest.json.lock", "check-report.json"];
+
+#[derive(Debug, thiserror::Error)]
+pub enum BakeError {
+    #[error("Packer is not on the PATH; the workspace was written")]
+    NoPacker,
+    #[error("packer {step} failed with exit code {code}{}", shown(.last))]
+    Failed { step: String, code: i32, last: Vec<String>, log: PathBuf },
+    #[error("packer {step} was killed{}", shown(.last))]
+    Killed { step: String, last: Vec<String> },
+    #[error("packer build ended well but named no image: {reason}")]
+    NoImage { reason: String },
+    #[error("these variables have no value: {}", .0.join(", "))]
+    Lost(Vec<String>),
+    #[error("the check report of the baked machine cannot be read: {0}")]
+    Report(String),
+    #[error("checks of the baked machine failed:{}", .0.iter().map(|line| format!("\n  {line}")).collect::<String>())]
+    Checks(Vec<String>),
+    #[error("interrupted; Packer has cleaned up")]
+    Interrupted,
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn shown(last: &[String]) -> String {
+    last.iter().map(|line| format!("\n  {line}")).collect()
+}
+
+impl BakeError {
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NoPacker => vec![
+                "install Packer (https://developer.hashicorp.com/packer/install), or name it by `--packer PATH`"
+                    .to_owned(),
+            ],
+            Self::Failed { log, .. } => vec![format!("the whole output is in {}", log.display())],
+            Self::Lost(_) => vec!["`imagegen plan` says where each may come from".to_owned()],
+            Self::Checks(_) => vec!["check-report.json in the workspace has every difference".to_owned()],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// How to bake.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Packer, where it is not the one on the PATH.
+    pub packer: Option<PathBuf>,
+    pub on_error: OnError,
+}
+
+/// Environment variables of this process that a bake may use.
+pub type Environment = BTreeMap<String, OsString>;
+
+/// `packer init`, `validate` and `build` in the workspace.
+///
+/// # Errors
+/// A missing variable or program, a step of Packer's that fails, an interrupt, failed checks.
+pub fn bake(
+    plan: &Plan,
+    pinned: PinnedLock<'_>,
+    folder: &Path,
+    options: &Options,
+    environment: &Environment,
+    printer: &Printer,
+) -> Result<BakedImage, BakeError> {
+    if !plan.missing.is_empty() {
+        return Err(BakeError::Lost(plan.missing.iter().map(|missing| missing.names.join(" or ")).collect()));
+    }
+    let program = options.packer.clone().or_else(|| exec::find("packer")).ok_or(BakeError::NoPacker)?;
+    let log = folder.join("packer.log");
+    for name in ["packer-manifest.json", "check-report.json", "image.json"] {
+        fs::remove_if_there(&folder.join(name))?;
+    }
+    let mut session = Session {
+        program,
+        folder: folder.to_owned(),
+        environment: packer_environment(plan, environment),
+        secrets: secrets(plan, environment),
+        interactive: options.on_error == OnError::Ask,
+        log: fs::Log::create(&log)?,
+        log_path: log,
+        printer,
+    };
+    session.step("init", &["."])?;
+    session.step("validate", &["."])?;
+    let on_error = format!("-on-error={}", options.on_error);
+    let built = session.step("build", &["-color=false", &on_error, "."]);
+    finish(plan, pinned, folder, built)
+}
+
+/// Reads what the build left, also when it failed: the sealing phase ends a build whose checks
+/// did, and then the report says why.
+fn finish(
+    plan: &Plan,
+    pinned: PinnedLock<'_>,
+    folder: &Path,
+    built: Result<(), BakeError>,
+) -> Result<BakedImage, BakeError> {
+    let built = match built {
+        Err(stopped @ (BakeError::Interrupted | BakeError::Killed { .. })) => return Err(stopped),
+        built => built,
+    };
+    let report = results::check_report(folder)?;
+    if let Some(report) = &report
+        && !report.passed
+    {
+        return Err(BakeError::Checks(report.failures()));
+    }
+    built?;
+    let Some(report) = report else {
+        return Err(BakeError::Report("the machine sent none".to_owned()));
+    };
+    let image = results::baked_image(plan, pinned.lock(), folder, &report)?;
+    fs::write(&folder.join("image.json"), crate::model::json::pretty(&image).as_bytes())?;
+    Ok(image)
+}
+
+/// Packer's environment: nobody's home page is asked, variables come under Packer's own names.
+fn packer_environment(plan: &Plan, environment: &Environment) -> Environment {
+    let mut result: Environment = [("CHECKPOINT_DISABLE", "1"), ("PACKER_NO_COLOR", "1")]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), OsString::from(value)))
+        .collect();
+    for variable in &plan.target.variables {
+        let declared = plan.declared.contains(&variable.name);
+        if !declared || plan.variables.contains_key(&variable.name) {
+            continue;
+        }
+        if let Some(value) = variable.environment_names().find_map(|name| environment.get(&name)) {
+            result.insert(format!("PKR_VAR_{}", variable.name), value.clone());
+        }
+    }
+    result
+}
+
+fn secrets(plan: &Plan, environment: &Environment) -> Vec<String> {
+    plan.target
+        .variables
+        .iter()
+        .filter(|variable| variable.sensitive)
+        .flat_map(crate::model::target::Variable::environment_names)
+        .filter_map(|name| environment.get(&name)?.to_str().map(str::to_owned))
+        .filter(|secret| secret.len() >= 4)
+        .collect()
+}
+
+struct Session<'a> {
+    program: PathBuf,
+    folder: PathBuf,
+    environment: Environment,
+    secrets: Vec<String>,
+    interactive: bool,
+    log: fs::Log,
+    log_path: PathBuf,
+    printer: &'a Printer,
+}
+
+impl Session<'_> {
+    fn step(&mut self, step: &str, arguments: &[&str]) -> Result<(), BakeError> {
+        self.printer.note(&format!("packer {step}"));
+        let run = Run {
+            program: self.program.clone(),
+            arguments: std::iter::once(step).chain(arguments.iter().copied()).map(OsString::from).collect(),
+            folder: self.folder.clone(),
+            environment: self.environment.clone(),
+            interactive: self.interactive,
+        };
+        let mut progress = self.printer.progress();
+        let mut last: Vec<String> = Vec::new();
+        let outcome = exec::run(&run, |line| {
+            let line = blotted(line, &self.secrets);
+            self.log.line(&line);
+            match condense(&line) {
+                Some(text) => progress.passed(&text),
+                None => progress.at(line.trim()),
+            }
+            if !line.trim().is_empty() {
+                last.push(line);
+                if last.len() > 12 {
+                    last.remove(0);
+                }
+            }
+        });
+        progress.finish();
+        self.judge(step, outcome?, last)
+    }
+
+    fn judge(&self, step: &str, outcome: Outcome, last: Vec<String>) -> Result<(), BakeError> {
+        let step = step.to_owned();
+        match outcome {
+            Outcome { interrupted: true, .. } => Err(BakeError::Interrupted),
+            Outcome { success: true, .. } => Ok(()),
+            Outcome { code: Some(code), .. } => {
+                Err(BakeError::Failed { step, code, last, log: self.log_path.clone() })
+            }
+            Outcome { code: None, .. } => Err(BakeError::Killed { step, last }),
+        }
+    }
+}
+
+fn blotted(line: &str, secrets: &[String]) -> String {
+    secrets.iter().fold(line.to_owned(), |line, secret| line.replace(secret, "<sensitive>"))
+}

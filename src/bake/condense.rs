@@ -1,0 +1,44 @@
+//! Which of Packer's many lines a person wants to see.
+
+/// The milestone that a line of Packer's is, without the build's name in front.
+#[must_use]
+pub fn condense(line: &str) -> Option<String> {
+    let text = line.trim();
+    if let Some(rest) = text.strip_prefix("==> ") {
+        return Some(without_build(rest).trim().to_owned()).filter(|text| !text.is_empty());
+    }
+    // The guest engine's own lines.
+    let inner = without_build(text).trim();
+    if inner.starts_with("imagegen: ") {
+        return Some(inner.to_owned());
+    }
+    (text.starts_with("Error") || text.starts_with("Build '") || text.starts_with("--> "))
+        .then(|| text.to_owned())
+}
+
+/// `imagegen.azure-arm.node: text` → `text`.
+fn without_build(text: &str) -> &str {
+    match text.split_once(": ") {
+        Some((name, rest)) if name.contains('.') && !name.contains(' ') => rest,
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milestones_are_kept_and_chatter_is_not() {
+        for (line, kept) in [
+            ("==> imagegen.azure-arm.node: Getting tokens using client secret", Some("Getting tokens using client secret")),
+            ("    imagegen.azure-arm.node: imagegen: [3/48] changed x/y (12 ms)", Some("imagegen: [3/48] changed x/y (12 ms)")),
+            ("    imagegen.azure-arm.node:  -> ResourceGroupName : 'x'", None),
+            ("Error: something", Some("Error: something")),
+            ("", None),
+            ("==> Builds finished. The artifacts of successful builds are:", Some("Builds finished. The artifacts of successful builds are:")),
+        ] {
+            assert_eq!(condense(line).as_deref(), kept, "{line}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a build leaves: Packer's manifest, the machine's own report, and the image made of both.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::embedded::sha256;
+use crate::io::fs;
+use crate::lock::Lock;
+use crate::model::plan::Plan;
+
+use super::BakeError;
+
+/// `image.json`: what was baked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct BakedImage {
+    pub schema: String,
+    pub target: String,
+    pub windows: String,
+    pub kubernetes: String,
+    /// SHA-256 of the lock it was baked from.
+    pub lock: String,
+    pub artifacts: Vec<BuiltArtifact>,
+    /// How many resources the machine checked, all of them good.
+    pub checked: usize,
+}
+
+/// One thing that Packer made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct BuiltArtifact {
+    pub builder: String,
+    /// As the platform calls it.
+    pub id: String,
+}
+
+/// What the guest engine found when it compared every resource with the machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckReport {
+    pub schema: String,
+    pub passed: bool,
+    pub checked: usize,
+    pub failed: usize,
+    #[serde(default)]
+    pub resources: Vec<CheckedResource>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckedResource {
+    pub name: String,
+    pub result: String,
+    #[serde(default)]
+    pub differences: Vec<Value>,
+    #[serde(default)]
+    pub error: Option<String>,
+}
+
+impl CheckReport {
+    /// One line for each resource that is not as it should be.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        self.resources
+            .iter()
+            .filter(|resource| resource.result != "unchanged")
+            .map(|resource| {
+                let text = |difference: &Value, key: &str| {
+                    difference.get(key).map_or_else(String::new, |value| match value {
+                        Value::String(text) => text.clone(),
+                        other => other.to_string(),
+                    })
+                };
+                let differences: Vec<String> = resource
+                    .differences
+                    .iter()
+                    .map(|difference| {
+                        format!(
+                            "{} is {}, expected {}",
+                            text(difference, "property"),
+                            text(difference, "actual"),
+                            text(difference, "expected")
+                        )
+                    })
+                    .chain(resource.error.clone())
+                    .collect();
+                format!("{} {}: {}", resource.result, resource.name, differences.join("; "))
+            })
+            .collect()
+    }
+}
+
+pub(super) fn check_report(folder: &Path) -> Result<Option<CheckReport>, BakeError> {
+    let Some(bytes) = fs::read_if_there(&folder.join("check-report.json"))? else { return Ok(None) };
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let report: CheckReport =
+        serde_json::from_slice(bytes).map_err(|error| BakeError::Report(error.to_string()))?;
+    Ok(Some(report))
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    builds: Vec<ManifestBuild>,
+    #[serde(default)]
+    last_run_uuid: String,
+}
+
+#[derive(Deserialize)]
+struct ManifestBuild {
+    builder_type: String,
+    artifact_id: String,
+    #[serde(default)]
+    packer_run_uuid: String,
+}
+
+pub(super) fn baked_image(
+    plan: &Plan,
+    lock: &Lock,
+    folder: &Path,
+    report: &CheckReport,
+) -> Result<BakedImage, BakeError> {
+    let no_image = |reason: &str| BakeError::NoImage { reason: reason.to_owned() };
+    let bytes = fs::read_if_there(&folder.join("packer-manifest.json"))?
+        .ok_or_else(|| no_image("there is no packer-manifest.json"))?;
+    let manifest: Manifest = serde_json::from_slice(&bytes)
+        .map_err(|error| no_image(&format!("packer-manifest.json: {error}")))?;
+    let artifacts: Vec<BuiltArtifact> = manifest
+        .builds
+        .into_iter()
+        .filter(|build| build.packer_run_uuid == manifest.last_run_uuid && !build.artifact_id.is_empty())
+        .map(|build| BuiltArtifact { builder: build.builder_type, id: build.artifact_id })
+        .collect();
+    if artifacts.is_empty() {
+        return Err(no_image("packer-manifest.json has no artifact of this run"));
+    }
+    Ok(BakedImage {
+        schema: "imagegen.dev/image/v1".to_owned(),
+        target: plan.target.name.clone(),
+        windows: plan.windows.release.clone(),
+        kubernetes: plan.kubernetes.to_string(),
+        lock: sha256(lock.encode().as_bytes()),
+        artifacts,
+        checked: report.checked,
+    })
+}

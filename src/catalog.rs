@@ -1,0 +1,171 @@
+//! The pinned catalog: `manifests/*` as checked values.
+//!
+//! Files are parsed when they are asked for, so that a preview reads a few and the lint all.
+//! Nothing here decides which of them an image gets: that is `resolve`.
+
+mod lint;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde::de::DeserializeOwned;
+
+use crate::embedded::Tree;
+use crate::model::component::Component;
+use crate::model::json::{self, JsonError};
+use crate::model::kubernetes::{FlagTable, KubernetesLine};
+use crate::model::names::did_you_mean;
+use crate::model::rules::{Contents, Rules};
+use crate::model::version::Version;
+use crate::model::windows::WindowsRelease;
+
+pub use lint::{Finding, lint};
+
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("the catalog {catalog} has no file `{path}`")]
+    Missing { catalog: String, path: String },
+    #[error("unknown {what} `{name}`: {suggestion}")]
+    Unknown { what: &'static str, name: String, suggestion: String },
+    #[error("{file}: names itself `{found}`; a file's name and its `{field}` are the same")]
+    Name { file: String, field: &'static str, found: String },
+    #[error("{catalog}: {findings} finding(s)")]
+    Lint { catalog: String, findings: usize },
+}
+
+/// The catalog, over a tree of files.
+#[derive(Debug)]
+pub struct Catalog {
+    tree: Tree,
+    components: RefCell<BTreeMap<String, Rc<Component>>>,
+}
+
+impl Catalog {
+    #[must_use]
+    pub fn new(tree: Tree) -> Self {
+        Self { tree, components: RefCell::default() }
+    }
+
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.tree.label
+    }
+
+    fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, CatalogError> {
+        let bytes = self.tree.get(path).ok_or_else(|| CatalogError::Missing {
+            catalog: self.tree.label.clone(),
+            path: path.to_owned(),
+        })?;
+        Ok(json::parse(&self.file(path), bytes)?)
+    }
+
+    /// What messages call a file of the catalog.
+    #[must_use]
+    pub fn file(&self, path: &str) -> String {
+        format!("{}/{path}", self.tree.label)
+    }
+
+    /// # Errors
+    /// No such component, or its file is not a component.
+    pub fn component(&self, name: &str) -> Result<Rc<Component>, CatalogError> {
+        if let Some(component) = self.components.borrow().get(name) {
+            return Ok(Rc::clone(component));
+        }
+        let names = self.component_names();
+        let path = Self::known("component", name, &names, "components")?;
+        let component: Component = self.read(&path)?;
+        self.check_name(&path, "name", name, &component.name)?;
+        let component = Rc::new(component);
+        self.components.borrow_mut().insert(name.to_owned(), Rc::clone(&component));
+        Ok(component)
+    }
+
+    #[must_use]
+    pub fn component_names(&self) -> Vec<String> {
+        self.names("components")
+    }
+
+    /// # Errors
+    /// No such line, or its file is not one.
+    pub fn kubernetes(&self, minor: &str) -> Result<KubernetesLine, CatalogError> {
+        let path = Self::known("Kubernetes version", minor, &self.kubernetes_minors(), "kubernetes")?;
+        let line: KubernetesLine = self.read(&path)?;
+        self.check_name(&path, "minor", minor, &line.minor)?;
+        Ok(line)
+    }
+
+    /// Known minor versions, ascending.
+    #[must_use]
+    pub fn kubernetes_minors(&self) -> Vec<String> {
+        let mut minors: Vec<Version> = self
+            .names("kubernetes")
+            .iter()
+            .filter(|name| name.starts_with(|c: char| c.is_ascii_digit()))
+            .filter_map(|name| name.parse().ok())
+            .collect();
+        minors.sort();
+        minors.into_iter().map(String::from).collect()
+    }
+
+    /// # Errors
+    /// The file is missing or not a flag table.
+    pub fn flags(&self) -> Result<FlagTable, CatalogError> {
+        self.read("kubernetes/flags.json")
+    }
+
+    /// # Errors
+    /// No such release, or its file is not one.
+    pub fn windows(&self, release: &str) -> Result<WindowsRelease, CatalogError> {
+        let path = Self::known("Windows release", release, &self.windows_names(), "windows")?;
+        let windows: WindowsRelease = self.read(&path)?;
+        self.check_name(&path, "release", release, &windows.release)?;
+        Ok(windows)
+    }
+
+    #[must_use]
+    pub fn windows_names(&self) -> Vec<String> {
+        self.names("windows")
+    }
+
+    /// # Errors
+    /// The file is missing or not a set of rules.
+    pub fn rules(&self) -> Result<Rules, CatalogError> {
+        self.read("rules.json")
+    }
+
+    /// # Errors
+    /// The file is missing or not a table of contents.
+    pub fn contents(&self) -> Result<Contents, CatalogError> {
+        self.read("contents.json")
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        self.tree
+            .list(folder)
+            .iter()
+            .filter_map(|path| path.rsplit('/').next()?.strip_suffix(".json"))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn known(what: &'static str, name: &str, names: &[String], folder: &str) -> Result<String, CatalogError> {
+        if names.iter().any(|known| known == name) {
+            return Ok(format!("{folder}/{name}.json"));
+        }
+        Err(CatalogError::Unknown {
+            what,
+            name: name.to_owned(),
+            suggestion: did_you_mean(name, names.iter().map(String::as_str)),
+        })
+    }
+
+    fn check_name(&self, path: &str, field: &'static str, name: &str, found: &str) -> Result<(), CatalogError> {
+        if name == found {
+            return Ok(());
+        }
+        Err(CatalogError::Name { file: self.file(path), field, found: found.to_owned() })
+    }
+}

@@ -1,0 +1,306 @@
+//! What a user types. Structs only: nothing is resolved here.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime};
+use crate::model::version::Version;
+
+/// Makes Windows node images for Kubernetes from a pinned, verified catalog.
+#[derive(Debug, Parser)]
+#[command(
+    name = "imagegen",
+    version,
+    after_help = "Examples:
+  imagegen plan --target azure --k8s 1.36          what an image would hold, and why
+  imagegen build --target azure --k8s 1.20.0 --no-bake
+                                                   write the workspace, start nothing
+  imagegen build --target azure --k8s 1.36.4 --windows 2025 \\
+      --var location=westeurope --var managed_image_resource_group_name=images
+                                                   bake an image with Packer
+  imagegen explain --network-plugin                why a flag, component, step or setting is as it is
+
+Exit codes: 0 ok, 1 internal, 2 usage, 3 manifest, selection or lock, 4 fetch, 5 verification,
+6 render, 7 packer, 8 checks failed, 130 interrupted."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+
+    #[command(flatten)]
+    pub global: Global,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output and catalog")]
+pub struct Global {
+    /// How results are printed: `text` or `json`.
+    #[arg(long, global = true, default_value = "text", value_name = "FORMAT")]
+    pub format: Format,
+
+    /// Say only warnings and errors.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Say more.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Read the catalog from this directory in the place of the built-in one.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub manifests: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Bake an image: plan, lock, render, then Packer
+    #[command(after_help = "Examples:
+  imagegen build --target azure --k8s 1.20.0 --no-bake
+  imagegen build --config image.json --locked --out out/node
+  ARM_CLIENT_SECRET=… imagegen build --target azure --k8s 1.36.4 --var auth=client_secret …")]
+    Build(BuildArgs),
+    /// Write the workspace that `build` would run Packer in
+    #[command(after_help = "Example:
+  imagegen render --target azure --k8s 1.36.4 --out node && cd node && packer init . && packer build .")]
+    Render(RenderArgs),
+    /// Show what an image would hold, and why
+    #[command(after_help = "Examples:
+  imagegen plan --target azure --k8s 1.36
+  imagegen plan --target azure --k8s 1.20.0 --state              the machine as it would be
+  imagegen plan --target azure --k8s 1.20.0 --state --format json  the same for programs")]
+    Plan(PlanArgs),
+    /// Write the lockfile: every artifact with its digests
+    #[command(after_help = "Example:
+  imagegen lock --target azure --k8s 1.36.4 && git add imagegen.lock.json")]
+    Lock(LockArgs),
+    /// Explain a component, flag, gate, step, rule, variable or Windows setting
+    #[command(after_help = "Examples:
+  imagegen explain containerd --k8s 1.20.0
+  imagegen explain --windows-priorityclass
+  imagegen explain EnableCompartmentNamespace")]
+    Explain(ExplainArgs),
+    /// List what the catalog knows
+    List(ListArgs),
+    /// Work on the catalog itself
+    Catalog(CatalogArgs),
+    /// Print the JSON schema of a file or of an output
+    #[command(after_help = "Examples:
+  imagegen schema                the names
+  imagegen schema image-definition > imagegen.schema.json")]
+    Schema(SchemaArgs),
+}
+
+/// What an image is to be. Flags win over the image definition.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Selection")]
+pub struct SelectionArgs {
+    /// Image definition; `imagegen.json` in the working folder where there is one.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Where the image is built (`imagegen list targets`).
+    #[arg(long)]
+    pub target: Option<String>,
+
+    /// Windows release (`imagegen list windows`) [default: the newest that the Kubernetes version supports best].
+    #[arg(long, value_name = "RELEASE")]
+    pub windows: Option<String>,
+
+    /// Kubernetes version: `1.20`, `1.20.0` or `stable` [default: stable].
+    #[arg(long, value_name = "VERSION")]
+    pub k8s: Option<String>,
+
+    /// Container runtime: `containerd` or `docker`.
+    #[arg(long)]
+    pub runtime: Option<Runtime>,
+
+    /// Pod network to carry programs for: none, flannel-hostgw, flannel-overlay, win-bridge,
+    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico [default: none].
+    #[arg(long)]
+    pub cni: Option<Cni>,
+
+    /// How agents reach the host: `hostprocess`, `wins` or `services`.
+    #[arg(long, value_name = "ACCESS")]
+    pub host_access: Option<HostAccess>,
+
+    /// How payloads reach the guest: download, media, upload or mirror.
+    #[arg(long)]
+    pub delivery: Option<Delivery>,
+
+    /// Version of a component in the place of the default. Repeatable.
+    #[arg(long, value_name = "NAME=VERSION", value_parser = component)]
+    pub component: Vec<(String, Version)>,
+
+    /// Variable of the target. Repeatable; lists and maps are JSON. Secrets come from the environment.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
+    pub variables: Vec<(String, String)>,
+
+    /// Container image to pull while baking, with its digest. Repeatable.
+    #[arg(long = "image", value_name = "NAME@DIGEST")]
+    pub images: Vec<String>,
+
+    /// Windows updates during the bake: only `none` yet, the source image as it is published.
+    #[arg(long)]
+    pub updates: Option<UpdatesArg>,
+
+    /// HTTP proxy of the finished node.
+    #[arg(long, value_name = "URL")]
+    pub http_proxy: Option<String>,
+
+    /// HTTPS proxy of the finished node.
+    #[arg(long, value_name = "URL")]
+    pub https_proxy: Option<String>,
+
+    /// Names and networks that the finished node reaches without proxy.
+    #[arg(long, value_name = "LIST")]
+    pub no_proxy: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UpdatesArg {
+    None,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Workspace")]
+pub struct WorkspaceArgs {
+    /// Directory of the workspace [default: imagegen-out/<target>-<windows>-k8s-<version>].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Replace the directory whatever it holds.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Lock")]
+pub struct LockUseArgs {
+    /// Refuse to build without a lockfile that fits.
+    #[arg(long, conflicts_with = "ignore_lock")]
+    pub locked: bool,
+
+    /// Lockfile [default: imagegen.lock.json beside the image definition].
+    #[arg(long, value_name = "FILE")]
+    pub lock: Option<PathBuf>,
+
+    /// Do not read a lockfile.
+    #[arg(long)]
+    pub ignore_lock: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub lock: LockUseArgs,
+    #[command(flatten)]
+    pub workspace: WorkspaceArgs,
+
+    /// Write the workspace and stop: no network, no credentials, no Packer.
+    #[arg(long, help_heading = "Bake")]
+    pub no_bake: bool,
+
+    /// Packer's program [default: `packer` on the PATH].
+    #[arg(long, value_name = "PATH", help_heading = "Bake")]
+    pub packer: Option<PathBuf>,
+
+    /// What Packer does when the build fails: cleanup, abort or ask.
+    #[arg(long, value_name = "WHAT", default_value = "cleanup", help_heading = "Bake")]
+    pub on_error: OnError,
+}
+
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub lock: LockUseArgs,
+    #[command(flatten)]
+    pub workspace: WorkspaceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub lock: LockUseArgs,
+
+    /// Show the predicted machine: services, files with access control and origin, registry, ports.
+    #[arg(long)]
+    pub state: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LockArgs {
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+
+    /// Lockfile to write [default: imagegen.lock.json beside the image definition].
+    #[arg(long, value_name = "FILE")]
+    pub lock: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A component, a flag or gate of kubelet or kube-proxy, a step, a rule, a variable, a Windows setting.
+    #[arg(allow_hyphen_values = true)]
+    pub name: String,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    #[command(subcommand)]
+    pub what: ListWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ListWhat {
+    /// Where images can be built
+    Targets,
+    /// Kubernetes lines with their Windows releases and defaults
+    Kubernetes,
+    /// Windows releases
+    Windows,
+    /// Components; with a name, its versions and what pins them
+    Components {
+        /// A component.
+        name: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct CatalogArgs {
+    #[command(subcommand)]
+    pub what: CatalogWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CatalogWhat {
+    /// Find what a catalog gets wrong: shared or invented digests, dangling references, …
+    Lint,
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Which schema; without it, the names.
+    pub name: Option<String>,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE".to_owned()),
+    }
+}
+
+fn component(text: &str) -> Result<(String, Version), String> {
+    let (name, version) = pair(text).map_err(|_| "write it as NAME=VERSION".to_owned())?;
+    let version: Version = version.parse().map_err(|error| format!("{error}"))?;
+    Ok((name, version))
+}

@@ -1,0 +1,126 @@
+//! `imagegen build` and `imagegen render`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::bake::{self, BakedImage, Options};
+use crate::cli::{BuildArgs, LockUseArgs, RenderArgs, SelectionArgs, WorkspaceArgs};
+use crate::io::fs;
+use crate::lock::Lock;
+use crate::model::plan::{MissingVariable, Plan, Warning};
+use crate::render::{self, Workspace};
+use crate::ui::Printer;
+
+use super::prepare::{Trees, locked_plan, predicted, trees};
+
+/// What `build --no-bake` and `render` say.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RenderOutput {
+    pub workspace: String,
+    /// File → SHA-256.
+    pub files: BTreeMap<String, String>,
+    pub unpinned: Vec<String>,
+    pub missing: Vec<MissingVariable>,
+    pub warnings: Vec<Warning>,
+}
+
+pub(super) fn render(args: &RenderArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
+    let trees = trees(manifests)?;
+    let written = write(&args.selection, &args.lock, &args.workspace, &trees, printer)?;
+    written.say(printer)
+}
+
+pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
+    let trees = trees(manifests)?;
+    let written = write(&args.selection, &args.lock, &args.workspace, &trees, printer)?;
+    if args.no_bake {
+        return written.say(printer);
+    }
+    printer.note(&format!("workspace: {}", written.folder.display()));
+    let pinned = written.lock.pinned()?;
+    let options = Options { packer: args.packer.clone(), on_error: args.on_error };
+    let environment = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        .collect();
+    let image = bake::bake(&written.plan, pinned, &written.folder, &options, &environment, printer)?;
+    say_image(&image, &written.folder, printer)
+}
+
+fn say_image(image: &BakedImage, folder: &Path, printer: &Printer) -> anyhow::Result<()> {
+    printer.note(&format!("image: {}", folder.join("image.json").display()));
+    printer.result(image, || image.artifacts.iter().map(|artifact| format!("{}\n", artifact.id)).collect())
+}
+
+struct Written {
+    plan: Plan,
+    lock: Lock,
+    folder: PathBuf,
+    workspace: Workspace,
+}
+
+/// Everything up to the workspace on disk. The plan is resolved, folded and rendered whole before
+/// the first file is written.
+fn write(
+    selection: &SelectionArgs,
+    lock: &LockUseArgs,
+    workspace: &WorkspaceArgs,
+    trees: &Trees,
+    printer: &Printer,
+) -> anyhow::Result<Written> {
+    let (plan, lock) = locked_plan(selection, lock, trees)?;
+    let (guest, _) = predicted(&plan, trees)?;
+    let rendered = render::render(&plan, &lock, &guest, &trees.packer, &trees.provisioners)?;
+    let folder = workspace.out.clone().unwrap_or_else(|| {
+        let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
+        Path::new("imagegen-out").join(name)
+    });
+    fs::place(&folder, &rendered.files, bake::TRACES, bake::RESULTS, workspace.force)?;
+    for warning in &plan.warnings {
+        printer.warning(&warning.message);
+    }
+    Ok(Written { plan, lock, folder, workspace: rendered })
+}
+
+impl Written {
+    fn say(&self, printer: &Printer) -> anyhow::Result<()> {
+        let output = RenderOutput {
+            workspace: self.folder.display().to_string(),
+            files: self
+                .workspace
+                .files
+                .iter()
+                .map(|(name, bytes)| (name.clone(), crate::embedded::sha256(bytes)))
+                .collect(),
+            unpinned: self
+                .plan
+                .unpinned()
+                .map(|artifact| format!("{} {}", artifact.component, artifact.version))
+                .collect(),
+            missing: self.plan.missing.clone(),
+            warnings: self.plan.warnings.clone(),
+        };
+        printer.result(&output, || self.tree(&output))
+    }
+
+    fn tree(&self, output: &RenderOutput) -> String {
+        let mut text = format!("{}\n", output.workspace);
+        let last = self.workspace.files.len().saturating_sub(1);
+        // Writing to a String cannot fail, here and below.
+        for (index, (name, bytes)) in self.workspace.files.iter().enumerate() {
+            let branch = if index == last { "`--" } else { "|--" };
+            let _ = writeln!(text, "{branch} {name:<28} {:>9} bytes", bytes.len());
+        }
+        if !output.unpinned.is_empty() {
+            let _ = writeln!(text, "unpinned: {}", output.unpinned.join(", "));
+        }
+        for missing in &output.missing {
+            let _ = writeln!(text, "missing: {} ({})", missing.names.join(" or "), missing.from.join("; "));
+        }
+        text
+    }
+}
+

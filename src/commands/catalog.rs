@@ -1,0 +1,24 @@
+//! `imagegen catalog`.
+
+use std::path::Path;
+
+use crate::catalog::{CatalogError, lint};
+use crate::cli::CatalogWhat;
+use crate::ui::Printer;
+
+use super::prepare::trees;
+
+pub(super) fn catalog(what: &CatalogWhat, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
+    match what {
+        CatalogWhat::Lint => {
+            let trees = trees(manifests)?;
+            let findings = lint(&trees.catalog);
+            printer.result(&findings, || findings.iter().map(|finding| format!("{finding}\n")).collect())?;
+            if findings.is_empty() {
+                printer.note(&format!("{}: nothing found", trees.catalog.label()));
+                return Ok(());
+            }
+            Err(CatalogError::Lint { catalog: trees.catalog.label().to_owned(), findings: findings.len() }.into())
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! One file per verb: arguments → stages → output.
+
+mod build;
+mod catalog;
+mod explain;
+mod list;
+mod lock;
+mod plan;
+mod prepare;
+mod schema;
+
+use std::env;
+
+use crate::cli::{Cli, Command, Global};
+use crate::ui::{Printer, Verbosity};
+
+pub use schema::schemas;
+
+/// How the user wants to be spoken to.
+#[must_use]
+pub fn printer(global: &Global) -> Printer {
+    let verbosity = match (global.quiet, global.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (false, 0) => Verbosity::Normal,
+        (false, _) => Verbosity::Verbose,
+    };
+    let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    Printer::new(global.format, verbosity, no_color)
+}
+
+/// # Errors
+/// Whatever the verb meets; `error::class` tells its exit code.
+pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
+    let manifests = cli.global.manifests.as_deref();
+    match cli.command {
+        Command::Build(args) => build::build(&args, manifests, printer),
+        Command::Render(args) => build::render(&args, manifests, printer),
+        Command::Plan(args) => plan::plan(&args, manifests, printer),
+        Command::Lock(args) => lock::lock(&args, manifests, printer),
+        Command::Explain(args) => explain::explain(&args, manifests, printer),
+        Command::List(args) => list::list(&args.what, manifests, printer),
+        Command::Catalog(args) => catalog::catalog(&args.what, manifests, printer),
+        Command::Schema(args) => schema::schema(&args, printer),
+    }
+}

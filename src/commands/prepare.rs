@@ -1,0 +1,233 @@
+//! What several verbs begin with: read the catalog and the selection, resolve, fold.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use crate::catalog::Catalog;
+use crate::cli::{LockUseArgs, SelectionArgs};
+use crate::embedded::Tree;
+use crate::error::UsageError;
+use crate::guest::{Guest, guest};
+use crate::io::fs;
+use crate::lock::{Lock, LockError};
+use crate::machine::{Expectations, Prediction, predict};
+use crate::model::json;
+use crate::model::kubernetes::Program;
+use crate::model::plan::Plan;
+use crate::model::selection::{ImageDefinition, Proxy, UpdateMode, Updates};
+use crate::model::target::VariableType;
+use crate::render::{self, RenderError};
+use crate::resolve::{Surroundings, resolve};
+
+/// The catalog and the trees that go with it.
+#[derive(Debug)]
+pub struct Trees {
+    pub catalog: Catalog,
+    pub packer: Tree,
+    pub provisioners: Tree,
+}
+
+/// # Errors
+/// The directory cannot be read.
+pub fn trees(manifests: Option<&Path>) -> anyhow::Result<Trees> {
+    let manifests = match manifests {
+        None => Tree::manifests(),
+        Some(path) => {
+            let files = fs::read_tree(path).context("reading the catalog")?;
+            Tree::loaded(path.display().to_string().trim_end_matches('/').to_owned(), files)
+        }
+    };
+    Ok(Trees { catalog: Catalog::new(manifests), packer: Tree::packer(), provisioners: Tree::provisioners() })
+}
+
+/// Flags over the image definition, and where that lies.
+///
+/// # Errors
+/// The definition cannot be read, or a flag's value not be understood.
+pub fn definition(args: &SelectionArgs, trees: &Trees) -> anyhow::Result<(ImageDefinition, PathBuf)> {
+    let (base, folder) = match &args.config {
+        Some(path) => {
+            let bytes = fs::read(path)?;
+            let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+            (json::parse(&path.display().to_string(), &bytes)?, folder)
+        }
+        None => match fs::read_if_there(Path::new("imagegen.json"))? {
+            Some(bytes) => (json::parse("imagegen.json", &bytes)?, PathBuf::new()),
+            None => (ImageDefinition::default(), PathBuf::new()),
+        },
+    };
+    Ok((flags(args, &base, trees)?.over(base), folder))
+}
+
+fn flags(args: &SelectionArgs, base: &ImageDefinition, trees: &Trees) -> anyhow::Result<ImageDefinition> {
+    let target = args.target.as_ref().or(base.target.as_ref());
+    let proxy = (args.http_proxy.is_some() || args.https_proxy.is_some() || args.no_proxy.is_some()).then(|| Proxy {
+        http: args.http_proxy.clone().unwrap_or_default(),
+        https: args.https_proxy.clone().unwrap_or_default(),
+        no_proxy: args.no_proxy.clone().unwrap_or_default(),
+    });
+    Ok(ImageDefinition {
+        target: args.target.clone(),
+        windows: args.windows.clone(),
+        kubernetes: args.k8s.clone(),
+        runtime: args.runtime,
+        cni: args.cni,
+        host_access: args.host_access,
+        delivery: args.delivery,
+        updates: args.updates.map(|_| Updates { mode: UpdateMode::None }),
+        images: args.images.clone(),
+        proxy,
+        components: args.component.iter().cloned().collect(),
+        variables: variables(args, target.map(String::as_str), trees)?,
+        ..ImageDefinition::default()
+    })
+}
+
+/// Values from the command line by the variable's type: texts as they are, all else as JSON.
+fn variables(
+    args: &SelectionArgs,
+    target: Option<&str>,
+    trees: &Trees,
+) -> anyhow::Result<BTreeMap<String, Value>> {
+    let mut values = BTreeMap::new();
+    let Some(name) = target else { return Ok(values) };
+    if args.variables.is_empty() {
+        return Ok(values);
+    }
+    let target = render::target(&trees.packer, name).map_err(unknown_target)?;
+    for (name, text) in &args.variables {
+        let kind = target.variable(name).map(|variable| variable.kind);
+        let value = match kind {
+            None | Some(VariableType::String) => Value::String(text.clone()),
+            Some(kind) => serde_json::from_str(text).map_err(|_| UsageError {
+                message: format!("--var {name}: `{text}` is no {}", kind.as_str()),
+                hint: Some(match kind {
+                    VariableType::StringList => format!("write it as JSON: --var '{name}=[\"a\", \"b\"]'"),
+                    VariableType::StringMap => format!("write it as JSON: --var '{name}={{\"a\": \"b\"}}'"),
+                    _ => format!("such as --var {name}={}", if kind == VariableType::Bool { "true" } else { "1" }),
+                }),
+            })?,
+        };
+        values.insert(name.clone(), value);
+    }
+    Ok(values)
+}
+
+/// An unknown target is a wrong selection, not a rendering that failed.
+fn unknown_target(error: RenderError) -> anyhow::Error {
+    match error {
+        RenderError::UnknownTarget { name, suggestion } => {
+            crate::catalog::CatalogError::Unknown { what: "target", name, suggestion }.into()
+        }
+        other => other.into(),
+    }
+}
+
+/// # Errors
+/// No target is named, the selection is refused, or the catalog is wrong.
+pub fn plan(definition: &ImageDefinition, trees: &Trees) -> anyhow::Result<Plan> {
+    let Some(name) = definition.target.as_deref() else {
+        return Err(UsageError {
+            message: "no target is named".to_owned(),
+            hint: Some(format!(
+                "add `--target {}`, or `\"target\"` to imagegen.json",
+                trees.packer.folders("targets").join("` or `--target ")
+            )),
+        }
+        .into());
+    };
+    let target = render::target(&trees.packer, name).map_err(unknown_target)?;
+    let packer = render::packer_base(&trees.packer)?.version;
+    let surroundings = Surroundings {
+        environment: target
+            .variables
+            .iter()
+            .flat_map(crate::model::target::Variable::environment_names)
+            .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
+            .collect(),
+    };
+    Ok(resolve(&trees.catalog, target, &packer, definition, &surroundings)?)
+}
+
+/// The lockfile's path: as told, or beside the image definition.
+#[must_use]
+pub fn lock_path(told: Option<&PathBuf>, folder: &Path) -> PathBuf {
+    told.cloned().unwrap_or_else(|| folder.join("imagegen.lock.json"))
+}
+
+/// A plan with what the lockfile pins, if there is one and it fits.
+///
+/// # Errors
+/// As [`plan`]; a lockfile that is stale, or absent where it is demanded.
+pub fn locked_plan(
+    selection: &SelectionArgs,
+    lock: &LockUseArgs,
+    trees: &Trees,
+) -> anyhow::Result<(Plan, Lock)> {
+    let (definition, folder) = definition(selection, trees)?;
+    let mut plan = plan(&definition, trees)?;
+    let path = lock_path(lock.lock.as_ref(), &folder);
+    let file = path.display().to_string();
+    if !lock.ignore_lock {
+        match fs::read_if_there(&path)? {
+            Some(bytes) => {
+                let locked = Lock::decode(&file, &bytes)?;
+                locked.check(&file, &plan)?;
+                locked.pin(&mut plan);
+            }
+            None if lock.locked || lock.lock.is_some() => return Err(LockError::Absent { file }.into()),
+            None => {}
+        }
+    }
+    let lock = Lock::from_plan(&plan);
+    Ok((plan, lock))
+}
+
+/// The guest plan and the machine it makes.
+///
+/// # Errors
+/// A step is wrong, or the predicted machine could not work.
+pub fn predicted(plan: &Plan, trees: &Trees) -> anyhow::Result<(Guest, Prediction)> {
+    let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
+    let programs = known_programs(plan, trees)?;
+    let step_file = |id: &str| guest.step_files.get(id).cloned().unwrap_or_else(|| id.to_owned());
+    let prediction = predict(
+        &guest.plan.resources,
+        &Expectations {
+            build: plan.windows.build,
+            windows: &plan.windows.release,
+            target: &plan.target.name,
+            seals: true,
+            later: &guest.later,
+            ports: &guest.ports,
+            build_user: Some(&plan.target.guest.build_user),
+            winrm: plan.target.guest.winrm_transport,
+            programs: &programs,
+            step_file: &step_file,
+        },
+    );
+    if prediction.problems.is_empty() {
+        return Ok((guest, prediction));
+    }
+    Err(RenderError::Machine(prediction.problems).into())
+}
+
+/// What this line's programs know. A gate that graduated is hidden from their help and accepted
+/// still, until it is removed: gates of the line before are taken along.
+fn known_programs(plan: &Plan, trees: &Trees) -> anyhow::Result<BTreeMap<String, Program>> {
+    let mut programs = plan.line.programs.clone();
+    let minors = trees.catalog.kubernetes_minors();
+    let before = minors.iter().position(|minor| *minor == plan.line.minor).and_then(|at| at.checked_sub(1));
+    if let Some(before) = before.and_then(|at| minors.get(at)) {
+        for (name, program) in trees.catalog.kubernetes(before)?.programs {
+            if let Some(known) = programs.get_mut(&name) {
+                known.feature_gates.extend(program.feature_gates);
+            }
+        }
+    }
+    Ok(programs)
+}

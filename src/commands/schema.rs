@@ -1,0 +1,66 @@
+//! `imagegen schema`: JSON schemas of what people write and programs read, made from the types.
+
+use schemars::{Schema, schema_for};
+
+use crate::bake::{BakedImage, CheckReport};
+use crate::cli::SchemaArgs;
+use crate::error::UsageError;
+use crate::lock::Lock;
+use crate::machine::{LaterFile, Machine, PortUse};
+use crate::model::component::Component;
+use crate::model::kubernetes::{FlagTable, KubernetesLine};
+use crate::model::names::did_you_mean;
+use crate::model::resource::GuestPlan;
+use crate::model::rules::{Contents, Rules};
+use crate::model::selection::ImageDefinition;
+use crate::model::step::Step;
+use crate::model::target::{PackerBase, Target};
+use crate::model::windows::WindowsRelease;
+use crate::ui::Printer;
+
+use super::build::RenderOutput;
+use super::explain::Explanation;
+use super::plan::PlanOutput;
+
+/// Every published schema with its name.
+#[must_use]
+pub fn schemas() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("check-report", schema_for!(CheckReport)),
+        ("component", schema_for!(Component)),
+        ("contents", schema_for!(Contents)),
+        ("explanation", schema_for!(Vec<Explanation>)),
+        ("flags", schema_for!(FlagTable)),
+        ("guest-plan", schema_for!(GuestPlan)),
+        ("image", schema_for!(BakedImage)),
+        ("image-definition", schema_for!(ImageDefinition)),
+        ("kubernetes", schema_for!(KubernetesLine)),
+        ("later", schema_for!(Vec<LaterFile>)),
+        ("lock", schema_for!(Lock)),
+        ("machine", schema_for!(Machine)),
+        ("packer", schema_for!(PackerBase)),
+        ("plan", schema_for!(PlanOutput<'_>)),
+        ("ports", schema_for!(Vec<PortUse>)),
+        ("render", schema_for!(RenderOutput)),
+        ("rules", schema_for!(Rules)),
+        ("step", schema_for!(Step)),
+        ("target", schema_for!(Target)),
+        ("windows", schema_for!(WindowsRelease)),
+    ]
+}
+
+pub(super) fn schema(args: &SchemaArgs, printer: &Printer) -> anyhow::Result<()> {
+    let schemas = schemas();
+    let names: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
+    let Some(name) = &args.name else {
+        return printer.result(&names, || names.iter().map(|name| format!("{name}\n")).collect());
+    };
+    let Some((_, schema)) = schemas.iter().find(|(known, _)| known == name) else {
+        return Err(UsageError {
+            message: format!("unknown schema `{name}`"),
+            hint: Some(did_you_mean(name, names)),
+        }
+        .into());
+    };
+    printer.result(schema, || crate::model::json::pretty(schema))
+}

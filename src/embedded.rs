@@ -1,0 +1,114 @@
+//! The data trees: `manifests/`, `packer/` and `provisioners/`, carried inside the program.
+//!
+//! A tree may be replaced by files that were read from a directory; whoever uses a tree cannot
+//! tell the difference.
+
+use std::collections::BTreeMap;
+
+use include_dir::{Dir, include_dir};
+use sha2::{Digest, Sha256};
+
+static MANIFESTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
+static PACKER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/packer");
+static PROVISIONERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/provisioners");
+
+/// Files by path, with `/` between the parts.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// What messages call it: `manifests`, or the directory it was read from.
+    pub label: String,
+    files: Files,
+}
+
+#[derive(Debug, Clone)]
+enum Files {
+    Embedded(&'static Dir<'static>),
+    Loaded(BTreeMap<String, Vec<u8>>),
+}
+
+impl Tree {
+    #[must_use]
+    pub fn manifests() -> Self {
+        Self { label: "manifests".to_owned(), files: Files::Embedded(&MANIFESTS) }
+    }
+
+    #[must_use]
+    pub fn packer() -> Self {
+        Self { label: "packer".to_owned(), files: Files::Embedded(&PACKER) }
+    }
+
+    #[must_use]
+    pub fn provisioners() -> Self {
+        Self { label: "provisioners".to_owned(), files: Files::Embedded(&PROVISIONERS) }
+    }
+
+    #[must_use]
+    pub fn loaded(label: String, files: BTreeMap<String, Vec<u8>>) -> Self {
+        Self { label, files: Files::Loaded(files) }
+    }
+
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<&[u8]> {
+        match &self.files {
+            Files::Embedded(dir) => dir.get_file(path).map(include_dir::File::contents),
+            Files::Loaded(files) => files.get(path).map(Vec::as_slice),
+        }
+    }
+
+    /// Paths directly inside `folder`, sorted.
+    #[must_use]
+    pub fn list(&self, folder: &str) -> Vec<String> {
+        let mut paths: Vec<String> = match &self.files {
+            Files::Embedded(dir) => match if folder.is_empty() { Some(*dir) } else { dir.get_dir(folder) } {
+                Some(dir) => dir.files().filter_map(|file| file.path().to_str()).map(unix).collect(),
+                None => Vec::new(),
+            },
+            Files::Loaded(files) => {
+                let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+                files
+                    .keys()
+                    .filter(|path| path.strip_prefix(&prefix).is_some_and(|rest| !rest.contains('/')))
+                    .cloned()
+                    .collect()
+            }
+        };
+        paths.sort();
+        paths
+    }
+
+    /// Folders directly inside `folder`, sorted, by name.
+    #[must_use]
+    pub fn folders(&self, folder: &str) -> Vec<String> {
+        let mut names: Vec<String> = match &self.files {
+            Files::Embedded(dir) => match dir.get_dir(folder) {
+                Some(dir) => dir
+                    .dirs()
+                    .filter_map(|dir| dir.path().file_name()?.to_str().map(str::to_owned))
+                    .collect(),
+                None => Vec::new(),
+            },
+            Files::Loaded(files) => files
+                .keys()
+                .filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/')?.split_once('/'))
+                .map(|(name, _)| name.to_owned())
+                .collect(),
+        };
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+fn unix(path: &str) -> String {
+    path.replace('\\', "/")
+}
+
+/// SHA-256 in lower-case hexadecimal.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
+        use std::fmt::Write as _;
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

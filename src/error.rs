@@ -1,0 +1,171 @@
+//! Errors as a user meets them: one line of causes, a hint, and a class that is the exit code.
+
+use crate::bake::BakeError;
+use crate::catalog::CatalogError;
+use crate::guest::GuestError;
+use crate::io::exec::ExecError;
+use crate::io::fs::{FileError, PlaceError};
+use crate::lock::{LockError, Unpinned};
+use crate::model::choice::UnknownName;
+use crate::model::json::JsonError;
+use crate::model::version::VersionError;
+use crate::render::RenderError;
+use crate::resolve::ResolveError;
+
+/// What went wrong, as far as scripts tell it apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// The program itself, or the machine it runs on.
+    Internal,
+    Usage,
+    /// Manifest, selection or lock.
+    Selection,
+    Fetch,
+    Verification,
+    Render,
+    Packer,
+    Checks,
+    Interrupted,
+}
+
+impl ErrorClass {
+    pub const ALL: &'static [Self] = &[
+        Self::Internal,
+        Self::Usage,
+        Self::Selection,
+        Self::Fetch,
+        Self::Verification,
+        Self::Render,
+        Self::Packer,
+        Self::Checks,
+        Self::Interrupted,
+    ];
+
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Internal => 1,
+            Self::Usage => 2,
+            Self::Selection => 3,
+            Self::Fetch => 4,
+            Self::Verification => 5,
+            Self::Render => 6,
+            Self::Packer => 7,
+            Self::Checks => 8,
+            Self::Interrupted => 130,
+        }
+    }
+
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Internal => "internal error, or a file that cannot be read or written",
+            Self::Usage => "wrong use of the command line",
+            Self::Selection => "manifest, selection or lock invalid",
+            Self::Fetch => "download failed",
+            Self::Verification => "verification failed",
+            Self::Render => "the workspace cannot be rendered",
+            Self::Packer => "Packer failed or is missing",
+            Self::Checks => "checks of the baked machine failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// A wrong use that the argument parser cannot see.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct UsageError {
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+/// The class of an error: that of the first cause which has one.
+#[must_use]
+pub fn class(error: &anyhow::Error) -> ErrorClass {
+    error.chain().find_map(class_of).unwrap_or(ErrorClass::Internal)
+}
+
+fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
+    if let Some(error) = cause.downcast_ref::<BakeError>() {
+        return Some(match error {
+            BakeError::Interrupted => ErrorClass::Interrupted,
+            BakeError::Checks(_) => ErrorClass::Checks,
+            BakeError::File(_) => ErrorClass::Internal,
+            BakeError::Lost(_)
+            | BakeError::NoPacker
+            | BakeError::Failed { .. }
+            | BakeError::Killed { .. }
+            | BakeError::NoImage { .. }
+            | BakeError::Report(_)
+            | BakeError::Exec(_) => ErrorClass::Packer,
+        });
+    }
+    if cause.is::<UsageError>() {
+        return Some(ErrorClass::Usage);
+    }
+    if cause.is::<GuestError>() || cause.is::<RenderError>() || cause.is::<PlaceError>() {
+        return Some(ErrorClass::Render);
+    }
+    if cause.is::<CatalogError>()
+        || cause.is::<ResolveError>()
+        || cause.is::<LockError>()
+        || cause.is::<JsonError>()
+        || cause.is::<UnknownName>()
+        || cause.is::<VersionError>()
+    {
+        return Some(ErrorClass::Selection);
+    }
+    if cause.is::<Unpinned>() {
+        return Some(ErrorClass::Verification);
+    }
+    (cause.is::<FileError>() || cause.is::<ExecError>()).then_some(ErrorClass::Internal)
+}
+
+/// What to do about an error, as far as it is known.
+#[must_use]
+pub fn hints(error: &anyhow::Error) -> Vec<String> {
+    error.chain().flat_map(hints_of).collect()
+}
+
+fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
+    if let Some(ResolveError::Refused(refusals)) = cause.downcast_ref() {
+        return refusals.iter().map(|refusal| refusal.instead.clone()).collect();
+    }
+    if let Some(error) = cause.downcast_ref::<RenderError>() {
+        return error.hints();
+    }
+    if let Some(UsageError { hint: Some(hint), .. }) = cause.downcast_ref() {
+        return vec![hint.clone()];
+    }
+    if let Some(error) = cause.downcast_ref::<LockError>() {
+        return match error {
+            LockError::Stale { .. } => {
+                vec!["run `imagegen lock` with the same flags, or `--ignore-lock`".to_owned()]
+            }
+            LockError::Absent { .. } => vec!["run `imagegen lock` first".to_owned()],
+            LockError::Schema { .. } => vec!["run `imagegen lock` to write a new one".to_owned()],
+            LockError::Json(_) => Vec::new(),
+        };
+    }
+    if let Some(error) = cause.downcast_ref::<PlaceError>() {
+        return match error {
+            PlaceError::Foreign { .. } | PlaceError::Result { .. } => {
+                vec!["choose another `--out`, or replace it with `--force`".to_owned()]
+            }
+            PlaceError::NotADirectory { .. } => vec!["choose another `--out`".to_owned()],
+            PlaceError::File(_) => Vec::new(),
+        };
+    }
+    if cause.is::<Unpinned>() {
+        return vec![
+            "choose versions that the catalog pins (`imagegen list components NAME`), or another \
+             `--host-access` where it is `wins`; `--no-bake` previews without them"
+                .to_owned(),
+        ];
+    }
+    if let Some(error) = cause.downcast_ref::<BakeError>() {
+        return error.hints();
+    }
+    Vec::new()
+}

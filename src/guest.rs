@@ -1,0 +1,244 @@
+//! Plan × `provisioners/` → guest plan: the concrete list of resources. Pure.
+//!
+//! Steps are data; their values are expressions over the plan's facts, rendered one value at a
+//! time after the JSON was parsed, so that a value can never become structure.
+
+mod facts;
+mod flags;
+mod render;
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::embedded::{Tree, sha256};
+use crate::machine::{LaterFile, PortUse};
+use crate::model::command_line::command_line;
+use crate::model::json::{self, JsonError};
+use crate::model::kubernetes::FlagTable;
+use crate::model::plan::Plan;
+use crate::model::resource::{GuestPlan, Resource, ResourceKind};
+use crate::model::step::{Step, StepResource};
+
+pub use facts::facts;
+pub use flags::{AppliedFlag, applied_flags};
+pub use render::Renderer;
+
+/// Name of the schema of `guest-plan.json`.
+pub const SCHEMA: &str = "imagegen.dev/guest-plan/v1";
+
+/// Seconds after which the engine gives up on a resource that says nothing else.
+const DEFAULT_TIMEOUT: u32 = 600;
+
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("provisioners has no file `{0}`")]
+    Missing(String),
+    #[error("{file}: {resource}: {message}")]
+    Value { file: String, resource: String, message: String },
+    #[error("component {0} is in the plan, but no step installs it")]
+    Uninstalled(String),
+}
+
+/// The steps with the facts they are rendered from.
+#[derive(Debug)]
+pub struct Guest {
+    pub plan: GuestPlan,
+    /// Step id → its file.
+    pub step_files: BTreeMap<String, String>,
+    pub steps: Vec<AppliedStep>,
+    pub later: Vec<LaterFile>,
+    pub ports: Vec<PortUse>,
+}
+
+/// A step of the plan, for people.
+#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppliedStep {
+    pub id: String,
+    pub summary: String,
+    pub file: String,
+    pub resources: usize,
+}
+
+/// Renders every step that applies.
+///
+/// # Errors
+/// A step, template or expression of `provisioners` is wrong, or a component has no step.
+pub fn guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Result<Guest, GuestError> {
+    let situation = plan.situation();
+    let paths: Value = read(provisioners, "paths.json")?;
+    let sddl: Value = read(provisioners, "sddl.json")?;
+    let facts = facts(plan, &situation, flags, paths, sddl)?;
+    let renderer = Renderer::new(&facts, provisioners);
+    let mut resources = Vec::new();
+    let mut steps = Vec::new();
+    let mut step_files = BTreeMap::new();
+    for path in step_paths(provisioners) {
+        let step: Step = read(provisioners, &path)?;
+        step_files.insert(step.id.clone(), format!("provisioners/{path}"));
+        if !situation.holds(&step.when) {
+            continue;
+        }
+        let before = resources.len();
+        for resource in step.resources.iter().filter(|resource| situation.holds(&resource.when)) {
+            lower(&step, &path, resource, &renderer, &mut resources)?;
+        }
+        steps.push(AppliedStep {
+            id: step.id.clone(),
+            summary: step.summary.clone(),
+            file: format!("provisioners/{path}"),
+            resources: resources.len() - before,
+        });
+    }
+    // Stable: inside a phase the order of the files and of the resources in them stays.
+    resources.sort_by_key(|resource: &Resource| resource.phase);
+    check_installed(plan, &resources)?;
+    Ok(Guest {
+        plan: GuestPlan {
+            schema: SCHEMA.to_owned(),
+            target: plan.target.name.clone(),
+            windows: plan.windows.release.clone(),
+            kubernetes: plan.kubernetes.to_string(),
+            scripts: scripts(provisioners),
+            resources,
+        },
+        step_files,
+        steps,
+        later: read(provisioners, "later.json")?,
+        ports: read::<Vec<PortUse>>(provisioners, "ports.json")?,
+    })
+}
+
+fn step_paths(provisioners: &Tree) -> Vec<String> {
+    provisioners.list("steps").into_iter().filter(|path| has_suffix(path, "json")).collect()
+}
+
+fn has_suffix(path: &str, suffix: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, found)| found == suffix)
+}
+
+fn read<T: DeserializeOwned>(provisioners: &Tree, path: &str) -> Result<T, GuestError> {
+    let bytes = provisioners.get(path).ok_or_else(|| GuestError::Missing(path.to_owned()))?;
+    Ok(json::parse(&format!("provisioners/{path}"), bytes)?)
+}
+
+fn lower(
+    step: &Step,
+    path: &str,
+    resource: &StepResource,
+    renderer: &Renderer<'_>,
+    resources: &mut Vec<Resource>,
+) -> Result<(), GuestError> {
+    let error = |message: String| GuestError::Value {
+        file: format!("provisioners/{path}"),
+        resource: resource.name.clone(),
+        message,
+    };
+    let items = match &resource.each {
+        None => vec![None],
+        Some(list) => match renderer.fact(list, None).map_err(error)? {
+            Value::Array(items) => items.into_iter().map(Some).collect(),
+            _ => return Err(error(format!("`{list}` is not a list of the facts"))),
+        },
+    };
+    for item in items {
+        let item = item.as_ref();
+        let name = renderer.text(&resource.name, item).map_err(error)?;
+        let mut properties = Map::new();
+        for (property, value) in &resource.properties {
+            let value = renderer
+                .value(value, item)
+                .map_err(|message| error(format!("`{property}`: {message}")))?;
+            properties.insert(property.clone(), value);
+        }
+        let kind = typed(&resource.kind, properties).map_err(error)?;
+        resources.push(Resource {
+            name: format!("{}/{name}", step.id),
+            step: step.id.clone(),
+            phase: resource.phase.unwrap_or(step.phase),
+            lifetime: resource.lifetime,
+            timeout_seconds: resource.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT),
+            kind,
+        });
+    }
+    Ok(())
+}
+
+/// Rendered properties as the Rust type of the resource; the digest of a file's content is ours.
+fn typed(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, String> {
+    let value = json!({ "type": kind, "properties": Value::Object(properties) });
+    let mut typed: ResourceKind =
+        serde_json::from_value(value).map_err(|error| error.to_string())?;
+    if let ResourceKind::File(file) = &mut typed {
+        file.sha256 = file.content.as_ref().map(|content| sha256(content.as_bytes()));
+    }
+    Ok(typed)
+}
+
+/// A component that nothing installs would be paid for and missed.
+fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError> {
+    for artifact in plan.artifacts() {
+        let used = resources.iter().any(|resource| match &resource.kind {
+            ResourceKind::Artifact(installed) => installed.url == artifact.url,
+            ResourceKind::Archive(installed) => installed.url == artifact.url,
+            ResourceKind::Msi(installed) => installed.url == artifact.url,
+            _ => false,
+        });
+        if !used {
+            return Err(GuestError::Uninstalled(artifact.component.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Every script of the payload with its digest: the same in every build of a release.
+fn scripts(provisioners: &Tree) -> BTreeMap<String, String> {
+    script_files(provisioners)
+        .into_iter()
+        .map(|(path, bytes)| (path, sha256(bytes)))
+        .collect()
+}
+
+/// Scripts that go into the guest, by their path in the payload.
+#[must_use]
+pub fn script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
+    ["engine", "resources"]
+        .into_iter()
+        .flat_map(|folder| provisioners.list(folder))
+        .filter(|path| has_suffix(path, "ps1") || has_suffix(path, "psm1"))
+        .filter_map(|path| provisioners.get(&path).map(|bytes| (path.clone(), bytes)))
+        .collect()
+}
+
+/// The guest plan as the engine reads it: a service's program and arguments joined to the command
+/// line that Windows stores.
+///
+/// # Panics
+/// Never: a guest plan is JSON.
+#[must_use]
+pub fn plan_json(plan: &GuestPlan) -> String {
+    let mut value = serde_json::to_value(plan).expect("a guest plan is JSON");
+    let resources = value.get_mut("resources").and_then(Value::as_array_mut);
+    for resource in resources.into_iter().flatten() {
+        if resource.get("type").and_then(Value::as_str) == Some("service") {
+            join_command_line(resource);
+        }
+    }
+    json::pretty(&value)
+}
+
+fn join_command_line(resource: &mut Value) {
+    let Some(properties) = resource.get_mut("properties").and_then(Value::as_object_mut) else { return };
+    let arguments: Vec<String> = properties
+        .shift_remove("arguments")
+        .and_then(|arguments| serde_json::from_value(arguments).ok())
+        .unwrap_or_default();
+    if let Some(Value::String(program)) = properties.shift_remove("program") {
+        properties.insert("commandLine".to_owned(), Value::String(command_line(&program, &arguments)));
+    }
+}
+

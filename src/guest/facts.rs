@@ -1,0 +1,200 @@
+//! The facts: everything that expressions in `provisioners/` and the flag table may name.
+//!
+//! Every name is always there; what does not apply is an empty text, an empty list or false, so
+//! that an unknown name is a mistake and never a choice.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::embedded::Tree;
+use crate::model::choice::Runtime;
+use crate::model::kubernetes::FlagTable;
+use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
+use crate::model::resource::PinAlgorithm;
+use crate::model::selection::Proxy;
+use crate::model::situation::Situation;
+use crate::model::version::Version;
+
+use super::GuestError;
+use super::flags::{applied_flags, arguments};
+use super::render::Renderer;
+
+/// What stands where no digest is known. The engine refuses it.
+pub(super) const UNPINNED: &str = "unpinned";
+
+/// The facts of a plan.
+///
+/// # Errors
+/// A flag's value cannot be rendered.
+pub fn facts(
+    plan: &Plan,
+    situation: &Situation,
+    flags: &FlagTable,
+    paths: Value,
+    sddl: Value,
+) -> Result<Value, GuestError> {
+    let cache = paths.get("cache").and_then(Value::as_str).unwrap_or(r"C:\imagegen\cache").to_owned();
+    let mut facts = Map::new();
+    let mut fact = |name: &str, value: Value| facts.insert(name.to_owned(), value);
+    fact("target", plan.target.facts());
+    fact("windows", windows(plan));
+    fact(
+        "kubernetes",
+        json!({
+            "version": plan.kubernetes,
+            "minor": plan.line.minor,
+            "kubeadmApi": plan.line.kubeadm_api.last(),
+        }),
+    );
+    fact("runtime", runtime(plan.runtime, &plan.runtime_version));
+    fact("cni", json!({ "name": plan.cni, "overlay": plan.cni.is_overlay() }));
+    fact("hostAccess", json!(plan.host_access));
+    fact("delivery", json!(plan.delivery));
+    fact("pause", json!(plan.pause));
+    fact("paths", paths);
+    fact("sddl", sddl);
+    fact("components", components(situation));
+    fact("downloads", grouped(plan, |group| downloads(group, &cache)));
+    fact("archives", grouped(plan, |group| archives(group, &cache)));
+    fact("images", json!(plan.images));
+    fact("proxy", proxy(&plan.proxy));
+    fact("updates", json!({ "mode": "none", "kbs": [] }));
+    let log_runner = plan.kubernetes >= Version::literal("1.26.0");
+    fact("kubelet", json!({ "arguments": [], "logRunner": log_runner }));
+    fact("kubeProxy", json!({ "arguments": [], "logRunner": log_runner }));
+    let mut facts = Value::Object(facts);
+    // Flags are expressions over the facts themselves.
+    let empty = Tree::loaded(String::new(), BTreeMap::new());
+    for (program, name) in [("kubelet", "kubelet"), ("kube-proxy", "kubeProxy")] {
+        let renderer = Renderer::new(&facts, &empty);
+        let applied = applied_flags(flags, program, situation, &renderer)?;
+        let list = json!(arguments(&applied));
+        facts[name]["arguments"] = list;
+    }
+    Ok(facts)
+}
+
+fn windows(plan: &Plan) -> Value {
+    let registry: Vec<Value> = plan
+        .windows
+        .registry
+        .iter()
+        .map(|setting| {
+            json!({
+                "key": setting.key, "valueName": setting.name, "kind": setting.kind,
+                "data": setting.data, "since": setting.since.as_deref().unwrap_or(""),
+            })
+        })
+        .collect();
+    json!({
+        "release": plan.windows.release,
+        "title": plan.windows.title,
+        "build": plan.windows.build,
+        "containerTag": plan.windows.container_tag,
+        "minimumRevision": plan.minimum_revision,
+        "registry": registry,
+    })
+}
+
+fn runtime(runtime: Runtime, version: &Version) -> Value {
+    let at_least = |bound: &'static str| *version >= Version::literal(bound);
+    match runtime {
+        Runtime::Containerd => json!({
+            "name": "containerd",
+            "version": version,
+            "endpoint": "npipe:////./pipe/containerd-containerd",
+            "service": "containerd",
+            "hypervisor": false,
+            // windows-node-spec F1: version 3 since 2.0, 4 since 2.3; `bin_dirs` since 2.1.
+            "configVersion": if at_least("2.3.0") { 4 } else if at_least("2.0.0") { 3 } else { 2 },
+            "binDirs": at_least("2.1.0"),
+        }),
+        Runtime::Docker => json!({
+            "name": "docker",
+            "version": version,
+            "endpoint": "npipe:////./pipe/dockershim",
+            "service": "docker",
+            "hypervisor": false,
+            "configVersion": 0,
+            "binDirs": false,
+        }),
+    }
+}
+
+/// The proxies as they are, and those that are set as variables of an environment.
+fn proxy(proxy: &Proxy) -> Value {
+    let set: Vec<(&str, &String)> =
+        [("HTTP_PROXY", &proxy.http), ("HTTPS_PROXY", &proxy.https), ("NO_PROXY", &proxy.no_proxy)]
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .collect();
+    let variables: Vec<Value> =
+        set.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+    let environment: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    json!({
+        "http": proxy.http, "https": proxy.https, "noProxy": proxy.no_proxy,
+        "variables": variables, "environment": environment,
+    })
+}
+
+fn components(situation: &Situation) -> Value {
+    situation
+        .components
+        .iter()
+        .map(|(name, version)| (name.clone(), json!({ "version": version })))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// A list for every known name, empty where the plan has no such group.
+fn grouped(plan: &Plan, list: impl Fn(&PlannedGroup) -> Vec<Value>) -> Value {
+    let mut lists: Map<String, Value> =
+        plan.known.iter().map(|name| (name.clone(), Value::Array(Vec::new()))).collect();
+    for group in &plan.groups {
+        lists.insert(group.name.clone(), Value::Array(list(group)));
+    }
+    Value::Object(lists)
+}
+
+fn downloads(group: &PlannedGroup, cache: &str) -> Vec<Value> {
+    let single = |artifact: &&PlannedArtifact| artifact.kind.archive_format().is_none();
+    group
+        .artifacts
+        .iter()
+        .filter(single)
+        .map(|artifact| {
+            let mut value = located(artifact, cache);
+            value["kind"] = json!(artifact.kind);
+            value["file"] = json!(artifact.file);
+            value
+        })
+        .collect()
+}
+
+fn archives(group: &PlannedGroup, cache: &str) -> Vec<Value> {
+    group
+        .artifacts
+        .iter()
+        .filter_map(|artifact| {
+            let mut value = located(artifact, cache);
+            value["format"] = json!(artifact.kind.archive_format()?);
+            value["members"] = json!(artifact.members);
+            Some(value)
+        })
+        .collect()
+}
+
+fn located(artifact: &PlannedArtifact, cache: &str) -> Value {
+    let (algorithm, digest) = match artifact.digest() {
+        Some(pin) => (pin.algorithm, pin.digest.as_str()),
+        None => (PinAlgorithm::Sha256, UNPINNED),
+    };
+    let short = digest.get(..16).unwrap_or(digest);
+    json!({
+        "url": artifact.url,
+        "algorithm": algorithm,
+        "digest": digest,
+        "cache": format!("{cache}\\{short}-{}", artifact.file),
+    })
+}

@@ -1,0 +1,80 @@
+//! With which flags and feature gates the baked services start: one table, read here alone.
+
+use crate::model::kubernetes::{FlagTable, GateRule};
+use crate::model::situation::Situation;
+
+use super::GuestError;
+use super::render::Renderer;
+
+/// A flag that applies, with its value.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppliedFlag {
+    pub flag: String,
+    pub value: Option<String>,
+    pub reason: String,
+    pub source: String,
+}
+
+/// The flags of a program in the order of the table; gates last, as one flag.
+///
+/// # Errors
+/// A value names an unknown fact.
+pub fn applied_flags(
+    table: &FlagTable,
+    program: &str,
+    situation: &Situation,
+    renderer: &Renderer<'_>,
+) -> Result<Vec<AppliedFlag>, GuestError> {
+    let mut applied = Vec::new();
+    for rule in &table.flags {
+        if rule.program != program
+            || !rule.versions.contains(&situation.kubernetes)
+            || !situation.holds(&rule.when)
+        {
+            continue;
+        }
+        let value = rule.value.as_ref().map(|value| renderer.text(value, None)).transpose();
+        applied.push(AppliedFlag {
+            flag: rule.flag.clone(),
+            value: value.map_err(|message| GuestError::Value {
+                file: "manifests/kubernetes/flags.json".to_owned(),
+                resource: format!("{program} {}", rule.flag),
+                message,
+            })?,
+            reason: rule.reason.clone(),
+            source: rule.source.clone(),
+        });
+    }
+    applied.extend(gates(table, program, situation));
+    Ok(applied)
+}
+
+fn gates(table: &FlagTable, program: &str, situation: &Situation) -> Option<AppliedFlag> {
+    let applies = |rule: &&GateRule| {
+        rule.program == program
+            && rule.versions.contains(&situation.kubernetes)
+            && situation.holds(&rule.when)
+    };
+    let rules: Vec<&GateRule> = table.feature_gates.iter().filter(applies).collect();
+    let join = |text: fn(&GateRule) -> String, separator: &str| {
+        rules.iter().map(|rule| text(rule)).collect::<Vec<_>>().join(separator)
+    };
+    (!rules.is_empty()).then(|| AppliedFlag {
+        flag: "--feature-gates".to_owned(),
+        value: Some(join(|rule| format!("{}={}", rule.gate, rule.value), ",")),
+        reason: join(|rule| rule.reason.clone(), "; "),
+        source: join(|rule| rule.source.clone(), "; "),
+    })
+}
+
+/// `--flag=value`, as Kubernetes programs take them.
+pub(super) fn arguments(applied: &[AppliedFlag]) -> Vec<String> {
+    applied
+        .iter()
+        .map(|flag| match &flag.value {
+            Some(value) => format!("{}={value}", flag.flag),
+            None => flag.flag.clone(),
+        })
+        .collect()
+}

@@ -1,0 +1,212 @@
+//! One value at a time: expressions, facts, templates and lists of members.
+
+use serde_json::{Map, Value, json};
+use tera::{Context, Tera};
+
+use crate::embedded::Tree;
+
+/// Renders the values of steps over the facts.
+#[derive(Debug)]
+pub struct Renderer<'a> {
+    tera: Tera,
+    context: Context,
+    facts: &'a Value,
+    provisioners: &'a Tree,
+}
+
+impl<'a> Renderer<'a> {
+    #[must_use]
+    pub fn new(facts: &'a Value, provisioners: &'a Tree) -> Self {
+        Self { tera: Tera::new(), context: context(facts), facts, provisioners }
+    }
+
+    /// A property's value with every special form replaced.
+    ///
+    /// # Errors
+    /// An undefined name, an unknown fact or template, or a form with other keys than its own.
+    pub fn value(&self, value: &Value, item: Option<&Value>) -> Result<Value, String> {
+        match value {
+            Value::String(text) => Ok(Value::String(self.text(text, item)?)),
+            Value::Array(items) => {
+                items.iter().map(|value| self.value(value, item)).collect::<Result<_, _>>().map(Value::Array)
+            }
+            Value::Object(object) => self.object(object, item),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
+        }
+    }
+
+    fn object(&self, object: &Map<String, Value>, item: Option<&Value>) -> Result<Value, String> {
+        let text = |key: &str| object.get(key).and_then(Value::as_str);
+        if let (Some(path), 1) = (text("fact"), object.len()) {
+            return self.fact(path, item);
+        }
+        if let (Some(name), 1) = (text("template"), object.len()) {
+            return self.template(name, item).map(Value::String);
+        }
+        if let (Some(path), Some(into), 2) = (text("membersOf"), text("into"), object.len()) {
+            return self.members(path, into, item);
+        }
+        if let (Some(Value::Array(parts)), 1) = (object.get("concat"), object.len()) {
+            return self.concat(parts, item);
+        }
+        object
+            .iter()
+            .map(|(key, value)| Ok((key.clone(), self.value(value, item)?)))
+            .collect::<Result<Map<_, _>, String>>()
+            .map(Value::Object)
+    }
+
+    /// A text with its expressions replaced.
+    ///
+    /// # Errors
+    /// What the template engine says, on one line.
+    pub fn text(&self, text: &str, item: Option<&Value>) -> Result<String, String> {
+        if !text.contains("{{") && !text.contains("{%") {
+            return Ok(text.to_owned());
+        }
+        self.render(text, item).map_err(|error| one_line(&error))
+    }
+
+    fn template(&self, name: &str, item: Option<&Value>) -> Result<String, String> {
+        let path = format!("templates/{name}");
+        let bytes = self.provisioners.get(&path).ok_or_else(|| format!("no provisioners/{path}"))?;
+        let source = std::str::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))?;
+        self.render(source, item).map_err(|error| format!("{path}: {}", one_line(&error)))
+    }
+
+    fn render(&self, source: &str, item: Option<&Value>) -> Result<String, String> {
+        let rendered = match item {
+            None => self.tera.render_str(source, &self.context, false),
+            Some(item) => {
+                let mut context = self.context.clone();
+                context.insert("item", item);
+                self.tera.render_str(source, &context, false)
+            }
+        };
+        rendered.map_err(|error| error.to_string())
+    }
+
+    /// The fact at a path such as `runtime.service`; `item` is the turn's value.
+    ///
+    /// # Errors
+    /// No such fact.
+    pub fn fact(&self, path: &str, item: Option<&Value>) -> Result<Value, String> {
+        let mut parts = path.split('.');
+        let mut value = match (parts.next(), item) {
+            (Some("item"), Some(item)) => item,
+            (Some(first), _) => self.facts.get(first).ok_or_else(|| format!("no fact `{path}`"))?,
+            (None, _) => return Err("an empty path names no fact".to_owned()),
+        };
+        // Names of components may hold dots (`hns.psm1`): the longest key that fits is taken.
+        let rest: Vec<&str> = parts.collect();
+        let mut start = 0;
+        while start < rest.len() {
+            let found = (start + 1..=rest.len())
+                .rev()
+                .find_map(|end| value.get(rest[start..end].join(".")).map(|found| (end, found)));
+            (start, value) = found.ok_or_else(|| format!("no fact `{path}`"))?;
+        }
+        Ok(value.clone())
+    }
+
+    fn members(&self, path: &str, into: &str, item: Option<&Value>) -> Result<Value, String> {
+        let folder = self.text(into, item)?;
+        let Value::Array(members) = self.fact(&format!("{path}.members"), item)? else {
+            return Err(format!("`{path}` has no members"));
+        };
+        members
+            .iter()
+            .map(|member| match (member.get("member"), member.get("file").and_then(Value::as_str)) {
+                (Some(name), Some(file)) => Ok(json!({ "member": name, "path": format!("{folder}\\{file}") })),
+                _ => Err(format!("`{path}.members` is not a list of members")),
+            })
+            .collect::<Result<_, _>>()
+            .map(Value::Array)
+    }
+
+    fn concat(&self, parts: &[Value], item: Option<&Value>) -> Result<Value, String> {
+        let mut all = Vec::new();
+        for part in parts {
+            match self.value(part, item)? {
+                Value::Array(items) => all.extend(items),
+                other => return Err(format!("`concat` joins lists, this is {other}")),
+            }
+        }
+        Ok(Value::Array(all))
+    }
+}
+
+fn context(facts: &Value) -> Context {
+    let mut context = Context::new();
+    for (name, value) in facts.as_object().into_iter().flatten() {
+        context.insert(name.clone(), value);
+    }
+    context
+}
+
+/// The first line of the engine's report and the name it points at.
+fn one_line(report: &str) -> String {
+    report.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn tree() -> Tree {
+        let files = [("templates/a.toml", "v = '{{ paths.k }}'\n"), ("templates/bad.toml", "{{ nothing }}")];
+        let files: BTreeMap<_, _> =
+            files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect();
+        Tree::loaded("provisioners".to_owned(), files)
+    }
+
+    fn facts() -> Value {
+        json!({
+            "paths": { "k": r"C:\k" }, "list": ["a", "b"], "yes": true,
+            "archives": { "hns.psm1": [{ "members": [{ "member": "x/a.exe", "file": "a.exe" }] }] }
+        })
+    }
+
+    #[test]
+    fn values_are_replaced_and_stay_values() {
+        let (facts, tree) = (facts(), tree());
+        let renderer = Renderer::new(&facts, &tree);
+        let item = json!({ "members": [{ "member": "x/a.exe", "file": "a.exe" }] });
+        for (given, expected) in [
+            (json!("{{ paths.k }}\\x"), json!("C:\\k\\x")),
+            (json!("plain"), json!("plain")),
+            (json!(5), json!(5)),
+            (json!({ "fact": "yes" }), json!(true)),
+            (json!({ "fact": "archives.hns.psm1" }), facts["archives"]["hns.psm1"].clone()),
+            (json!({ "template": "a.toml" }), json!("v = 'C:\\k'\n")),
+            (json!({ "concat": [["x"], { "fact": "list" }] }), json!(["x", "a", "b"])),
+            (
+                json!({ "membersOf": "item", "into": "{{ paths.k }}" }),
+                json!([{ "member": "x/a.exe", "path": "C:\\k\\a.exe" }]),
+            ),
+        ] {
+            assert_eq!(renderer.value(&given, Some(&item)), Ok(expected), "{given}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_errors() {
+        let (facts, tree) = (facts(), tree());
+        let renderer = Renderer::new(&facts, &tree);
+        for (given, part) in [
+            (json!("{{ nothing }}"), "nothing"),
+            (json!("{{ paths.nothing }}"), "nothing"),
+            (json!({ "fact": "paths.nothing" }), "no fact `paths.nothing`"),
+            (json!({ "fact": "item.x" }), "no fact `item.x`"),
+            (json!({ "template": "none" }), "no provisioners/templates/none"),
+            (json!({ "template": "bad.toml" }), "templates/bad.toml"),
+            (json!({ "concat": ["x"] }), "joins lists"),
+        ] {
+            let result = renderer.value(&given, None);
+            let message = result.expect_err(&given.to_string());
+            assert!(message.contains(part), "{given}: {message}");
+        }
+    }
+}

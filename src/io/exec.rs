@@ -1,0 +1,207 @@
+//! Child processes: lines as they come, and interrupts handed on so that the child can clean up.
+
+#![expect(clippy::disallowed_methods, reason = "the one owner of process spawning")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, BufRead as _, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+/// A program to run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    pub folder: PathBuf,
+    /// On top of this process' own environment.
+    pub environment: BTreeMap<String, OsString>,
+    /// The child may ask questions on the terminal.
+    pub interactive: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("starting {}: {source}", .program.display())]
+pub struct ExecError {
+    pub program: PathBuf,
+    pub source: io::Error,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    pub success: bool,
+    /// Exit code, or none where a signal ended it.
+    pub code: Option<i32>,
+    /// The user interrupted it.
+    pub interrupted: bool,
+}
+
+enum Event {
+    Line(String),
+    Closed,
+    Interrupt,
+}
+
+/// Runs a program to its end, giving every line of its output to `on_line`.
+///
+/// The first interrupt is handed to the child, which then cleans up what it has made; the second
+/// kills it.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn run(run: &Run, mut on_line: impl FnMut(&str)) -> Result<Outcome, ExecError> {
+    let failed = |source| ExecError { program: run.program.clone(), source };
+    let (sender, events) = mpsc::channel();
+    let signals = signals::forward(&sender).map_err(failed)?;
+    let mut child = spawn(run).map_err(failed)?;
+    let mut open = 0;
+    open += read_lines(child.stdout.take(), &sender);
+    open += read_lines(child.stderr.take(), &sender);
+    drop(sender);
+    let mut interrupts = 0_u32;
+    while open > 0 {
+        match events.recv() {
+            Ok(Event::Line(line)) => on_line(&line),
+            Ok(Event::Closed) => open -= 1,
+            Ok(Event::Interrupt) => {
+                interrupts += 1;
+                signals::hand_on(&mut child, interrupts, run.interactive);
+            }
+            Err(_) => break,
+        }
+    }
+    let status = child.wait().map_err(failed)?;
+    signals.close();
+    Ok(outcome(status, interrupts > 0))
+}
+
+fn outcome(status: ExitStatus, interrupted: bool) -> Outcome {
+    Outcome { success: status.success(), code: status.code(), interrupted }
+}
+
+fn spawn(run: &Run) -> io::Result<Child> {
+    let mut command = Command::new(&run.program);
+    command
+        .args(&run.arguments)
+        .current_dir(&run.folder)
+        .envs(&run.environment)
+        .stdin(if run.interactive { Stdio::inherit() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    if !run.interactive {
+        // A group of its own: the terminal's interrupt reaches us alone, and the child once.
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    }
+    command.spawn()
+}
+
+fn read_lines(stream: Option<impl Read + Send + 'static>, sender: &Sender<Event>) -> u32 {
+    let Some(stream) = stream else { return 0 };
+    let sender = sender.clone();
+    thread::spawn(move || {
+        let mut reader = BufReader::new(stream);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+            line.clear();
+            if sender.send(Event::Line(text)).is_err() {
+                return;
+            }
+        }
+        // The receiver may be gone already; then nobody waits for the end.
+        let _ = sender.send(Event::Closed);
+    });
+    1
+}
+
+#[cfg(unix)]
+mod signals {
+    use std::io;
+    use std::process::Child;
+    use std::sync::mpsc::Sender;
+    use std::thread;
+
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::{Handle, Signals};
+
+    use super::Event;
+
+    pub(super) struct Forwarding(Handle);
+
+    impl Forwarding {
+        pub(super) fn close(&self) {
+            self.0.close();
+        }
+    }
+
+    pub(super) fn forward(sender: &Sender<Event>) -> io::Result<Forwarding> {
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let handle = signals.handle();
+        let sender = sender.clone();
+        thread::spawn(move || {
+            for _ in &mut signals {
+                if sender.send(Event::Interrupt).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Forwarding(handle))
+    }
+
+    pub(super) fn hand_on(child: &mut Child, interrupts: u32, interactive: bool) {
+        let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
+        // A child that is gone already needs no signal: errors are of no interest.
+        if interrupts > 1 {
+            let _ = if interactive { kill_process(pid, Signal::KILL) } else { kill_process_group(pid, Signal::KILL) };
+        } else if !interactive {
+            let _ = kill_process(pid, Signal::INT);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod signals {
+    use std::io;
+    use std::process::Child;
+    use std::sync::mpsc::Sender;
+
+    use super::Event;
+
+    /// The console hands its interrupt to every process that is attached to it.
+    pub(super) struct Forwarding;
+
+    impl Forwarding {
+        pub(super) fn close(&self) {}
+    }
+
+    pub(super) fn forward(_: &Sender<Event>) -> io::Result<Forwarding> {
+        Ok(Forwarding)
+    }
+
+    pub(super) fn hand_on(_: &mut Child, _: u32, _: bool) {}
+}
+
+/// Looks a program up as a shell does.
+#[must_use]
+pub fn find(name: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths)
+        .flat_map(|folder| [folder.join(name), folder.join(format!("{name}.exe"))])
+        .find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}

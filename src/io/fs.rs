@@ -1,0 +1,228 @@
+//! Files: every error names its path, and nothing half-written stands under a final name.
+
+#![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+/// An operation on a path that the system refused.
+#[derive(Debug, thiserror::Error)]
+#[error("{action} {}: {source}", .path.display())]
+pub struct FileError {
+    pub action: &'static str,
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+    let path = path.to_owned();
+    move |source| FileError { action, path, source }
+}
+
+/// A directory that is not empty and may not be replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{} is not empty: it holds `{found}`, which imagegen did not write", .path.display())]
+    Foreign { path: PathBuf, found: String },
+    #[error("{} holds the result of a bake (`{found}`)", .path.display())]
+    Result { path: PathBuf, found: String },
+    #[error("{} is a file, not a directory", .path.display())]
+    NotADirectory { path: PathBuf },
+}
+
+/// # Errors
+/// The file cannot be read.
+pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    fs::read(path).map_err(at("reading", path))
+}
+
+/// The content, or none where there is no such file.
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(at("reading", path)(error)),
+    }
+}
+
+/// All files below a directory by their path, with `/` between the parts.
+///
+/// # Errors
+/// The directory cannot be walked, or a file in it not read.
+pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
+    let mut files = BTreeMap::new();
+    for entry in WalkDir::new(root).follow_links(true).sort_by_file_name() {
+        let entry = entry.map_err(|error| FileError {
+            action: "reading",
+            path: error.path().unwrap_or(root).to_owned(),
+            source: error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links")),
+        })?;
+        if !entry.file_type().is_file() {
+            continue;
+        }
+        let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        let name = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+        files.insert(name, read(entry.path())?);
+    }
+    Ok(files)
+}
+
+/// Writes a file whole or not at all.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder).map_err(at("creating", folder))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
+    let written = write_synced(&partial, bytes)
+        .and_then(|()| fs::rename(&partial, path).map_err(at("writing", path)));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let mut file = fs::File::create(path).map_err(at("writing", path))?;
+    file.write_all(bytes).map_err(at("writing", path))?;
+    file.sync_all().map_err(at("writing", path))
+}
+
+/// Puts a directory of files in its place, whole or not at all.
+///
+/// An empty directory is filled. One that holds only `replaceable` names is replaced; one with a
+/// result in it, or with anything else, is refused unless `force` is given.
+///
+/// # Errors
+/// The place is taken, or cannot be written.
+pub fn place(
+    path: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    replaceable: &[&str],
+    results: &[&str],
+    force: bool,
+) -> Result<(), PlaceError> {
+    if path.is_file() {
+        return Err(PlaceError::NotADirectory { path: path.to_owned() });
+    }
+    let existing = names_in(path)?;
+    if !force {
+        check_place(path, &existing, files, replaceable, results)?;
+    }
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(parent).map_err(at("creating", parent))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let partial = parent.join(format!(".{name}.{}.partial", std::process::id()));
+    let old = parent.join(format!(".{name}.{}.old", std::process::id()));
+    let result = fill(&partial, files).and_then(|()| swap(&partial, path, &old));
+    if result.is_err() {
+        let _ = fs::remove_dir_all(&partial);
+    }
+    Ok(result?)
+}
+
+fn check_place(
+    path: &Path,
+    existing: &[String],
+    files: &BTreeMap<String, Vec<u8>>,
+    replaceable: &[&str],
+    results: &[&str],
+) -> Result<(), PlaceError> {
+    if let Some(found) = existing.iter().find(|name| results.contains(&name.as_str())) {
+        return Err(PlaceError::Result { path: path.to_owned(), found: found.clone() });
+    }
+    let ours = |name: &String| files.contains_key(name) || replaceable.contains(&name.as_str());
+    match existing.iter().find(|name| !ours(name)) {
+        Some(found) => Err(PlaceError::Foreign { path: path.to_owned(), found: found.clone() }),
+        None => Ok(()),
+    }
+}
+
+fn names_in(path: &Path) -> Result<Vec<String>, FileError> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(at("reading", path)(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(at("reading", path))?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn fill(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), FileError> {
+    fs::create_dir_all(folder).map_err(at("creating", folder))?;
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(at("creating", parent))?;
+        }
+        write_synced(&path, bytes)?;
+    }
+    Ok(())
+}
+
+fn swap(partial: &Path, path: &Path, old: &Path) -> Result<(), FileError> {
+    let replaced = match fs::rename(path, old) {
+        Ok(()) => true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(at("replacing", path)(error)),
+    };
+    if let Err(error) = fs::rename(partial, path) {
+        if replaced {
+            let _ = fs::rename(old, path);
+        }
+        return Err(at("writing", path)(error));
+    }
+    if replaced {
+        fs::remove_dir_all(old).map_err(at("removing", old))?;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// The file is there and cannot be removed.
+pub fn remove_if_there(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("removing", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// A log that is written line by line.
+#[derive(Debug)]
+pub struct Log(fs::File);
+
+impl Log {
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create(path: &Path) -> Result<Self, FileError> {
+        fs::File::create(path).map(Self).map_err(at("writing", path))
+    }
+
+    /// A log that cannot be written must not end the build that it tells of.
+    pub fn line(&mut self, text: &str) {
+        let _ = writeln!(self.0, "{text}");
+    }
+}

@@ -1,0 +1,4 @@
+//! The only modules that touch the world.
+
+pub mod exec;
+pub mod fs;

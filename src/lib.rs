@@ -1,0 +1,44 @@
+//! imagegen: Windows node images for Kubernetes, from a pinned catalog to a baked image.
+//!
+//! Pure stages compute complete values, thin edges perform effects; a preview is to stop after
+//! rendering.
+//!
+//! ```text
+//! manifests/ ─ catalog ─► resolve(selection) ─► Plan ─► lock ─► Lock
+//!                                                │
+//!                     provisioners/ ─ guest ─► GuestPlan ─ machine ─► predicted machine
+//!                                                │
+//!                          packer/ ─ render ─► Workspace ─ bake (packer) ─► image.json
+//! ```
+//!
+//! Invariants, each held by a test or a type:
+//! * a module uses only those before it in the list below, and only `io` touches the world;
+//! * a bake takes a [`lock::PinnedLock`], which exists only where every artifact has a digest;
+//! * values travel as data: JSON into PowerShell, JSON variables into Packer, never as text in code;
+//! * the same lock gives the same bytes;
+//! * what could not work is refused before anything is paid for, with the reason and the remedy.
+
+pub mod model;
+
+pub mod embedded;
+
+pub mod catalog;
+pub mod lock;
+pub mod resolve;
+
+pub mod machine;
+
+pub mod guest;
+
+pub mod io;
+pub mod ui;
+
+pub mod render;
+
+pub mod bake;
+
+pub mod error;
+
+pub mod commands;
+
+pub mod cli;

@@ -1,0 +1,238 @@
+//! Plan ↔ lock: what exactly goes into an image, as canonical JSON without times.
+//!
+//! `imagegen lock` is its only writer. Every other verb resolves again and refuses to go on where
+//! the lock and the world disagree.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::embedded::sha256;
+use crate::model::json::{self, JsonError};
+use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker, Warning};
+use crate::model::selection::ImageDefinition;
+use crate::model::version::Version;
+
+/// Name of the schema of `imagegen.lock.json`.
+pub const SCHEMA: &str = "imagegen.dev/lock/v1";
+
+/// `imagegen.lock.json`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Lock {
+    pub schema: String,
+    pub inputs: Inputs,
+    /// What was asked for, every default written out.
+    pub selection: ImageDefinition,
+    pub kubernetes: Version,
+    pub runtime_version: Version,
+    pub pause: String,
+    /// The target's variables that name the source image.
+    pub base_image: BTreeMap<String, Value>,
+    pub packer: PlannedPacker,
+    /// By component.
+    pub artifacts: Vec<PlannedArtifact>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Digests of what the lock was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Inputs {
+    /// SHA-256 of the settled selection.
+    pub selection: String,
+    /// SHA-256 of the catalog's entries that were used.
+    pub catalog: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("{file}: the lockfile's schema is `{found}`, this program reads `{SCHEMA}`")]
+    Schema { file: String, found: String },
+    #[error("{file} is stale: {}", .moved.join("; "))]
+    Stale { file: String, moved: Vec<String> },
+    #[error("{file} is not there, and `--locked` demands it")]
+    Absent { file: String },
+}
+
+/// Artifacts whose bytes nobody has pinned.
+#[derive(Debug, thiserror::Error)]
+#[error("{} unpinned: {}", if .0.len() == 1 { "an artifact is" } else { "artifacts are" }, .0.join(", "))]
+pub struct Unpinned(pub Vec<String>);
+
+/// A lock whose every artifact is pinned. Only [`Lock::pinned`] makes one, and only with one a
+/// bake can start.
+#[derive(Debug, Clone, Copy)]
+pub struct PinnedLock<'a>(&'a Lock);
+
+impl PinnedLock<'_> {
+    #[must_use]
+    pub fn lock(&self) -> &Lock {
+        self.0
+    }
+}
+
+impl Lock {
+    #[must_use]
+    pub fn from_plan(plan: &Plan) -> Self {
+        let mut artifacts: Vec<PlannedArtifact> = plan.artifacts().cloned().collect();
+        artifacts.sort_by(|a, b| a.component.cmp(&b.component));
+        let base_image = plan
+            .target
+            .variables
+            .iter()
+            .filter(|variable| variable.base_image)
+            .filter_map(|variable| Some((variable.name.clone(), plan.variables.get(&variable.name)?.clone())))
+            .collect();
+        Self {
+            schema: SCHEMA.to_owned(),
+            inputs: Inputs {
+                selection: sha256(json::pretty(&plan.selection).as_bytes()),
+                catalog: plan.catalog.clone(),
+            },
+            selection: plan.selection.clone(),
+            kubernetes: plan.kubernetes.clone(),
+            runtime_version: plan.runtime_version.clone(),
+            pause: plan.pause.clone(),
+            base_image,
+            packer: plan.packer.clone(),
+            artifacts,
+            warnings: plan.warnings.clone(),
+        }
+    }
+
+    #[must_use]
+    pub fn encode(&self) -> String {
+        json::pretty(self)
+    }
+
+    /// Reads a lock.
+    ///
+    /// # Errors
+    /// Not JSON, not a lock, or of another schema.
+    pub fn decode(file: &str, bytes: &[u8]) -> Result<Self, LockError> {
+        #[derive(Deserialize)]
+        struct Head {
+            #[serde(default)]
+            schema: String,
+        }
+        let head: Head = json::parse(file, bytes)?;
+        if head.schema != SCHEMA {
+            return Err(LockError::Schema { file: file.to_owned(), found: head.schema });
+        }
+        Ok(json::parse(file, bytes)?)
+    }
+
+    /// Refuses a lock that was made from something else than `plan`.
+    ///
+    /// # Errors
+    /// What moved, in the order of a reader's interest.
+    pub fn check(&self, file: &str, plan: &Plan) -> Result<(), LockError> {
+        let fresh = Self::from_plan(plan);
+        if self.inputs == fresh.inputs {
+            return Ok(());
+        }
+        let mut moved = self.moved(&fresh);
+        if moved.is_empty() {
+            moved.push("the catalog's entries changed".to_owned());
+        }
+        Err(LockError::Stale { file: file.to_owned(), moved })
+    }
+
+    fn moved(&self, fresh: &Self) -> Vec<String> {
+        let mut moved = Vec::new();
+        let mut differ = |what: &str, locked: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
+            let (locked, now) = (locked.to_string(), now.to_string());
+            if locked != now {
+                moved.push(format!("{what} was {locked} and is {now}"));
+            }
+        };
+        for (name, locked, now) in differing_fields(&self.selection, &fresh.selection) {
+            differ(&name, &locked, &now);
+        }
+        differ("Kubernetes", &self.kubernetes, &fresh.kubernetes);
+        differ("Packer", &self.packer.version, &fresh.packer.version);
+        let locked: BTreeMap<&str, &PlannedArtifact> =
+            self.artifacts.iter().map(|artifact| (artifact.component.as_str(), artifact)).collect();
+        for now in &fresh.artifacts {
+            match locked.get(now.component.as_str()) {
+                None => moved.push(format!("{} is new", now.component)),
+                Some(locked) if locked.version != now.version => moved
+                    .push(format!("{} was {} and is {}", now.component, locked.version, now.version)),
+                Some(locked) if locked.url != now.url => {
+                    moved.push(format!("{} was at {} and is at {}", now.component, locked.url, now.url));
+                }
+                Some(_) => {}
+            }
+        }
+        for gone in &self.artifacts {
+            if !fresh.artifacts.iter().any(|now| now.component == gone.component) {
+                moved.push(format!("{} is gone", gone.component));
+            }
+        }
+        moved
+    }
+
+    /// Gives the plan the digests that this lock knows and the catalog does not.
+    pub fn pin(&self, plan: &mut Plan) {
+        let locked: BTreeMap<(&str, &str), &PlannedArtifact> = self
+            .artifacts
+            .iter()
+            .map(|artifact| ((artifact.component.as_str(), artifact.url.as_str()), artifact))
+            .collect();
+        for artifact in plan.groups.iter_mut().flat_map(|group| &mut group.artifacts) {
+            let Some(locked) = locked.get(&(artifact.component.as_str(), artifact.url.as_str())) else {
+                continue;
+            };
+            if !artifact.is_pinned() {
+                artifact.digests.clone_from(&locked.digests);
+                artifact.size = artifact.size.or(locked.size);
+            }
+        }
+        let pinned: Vec<String> = plan
+            .artifacts()
+            .filter(|artifact| artifact.is_pinned())
+            .map(|artifact| artifact.component.clone())
+            .collect();
+        plan.warnings.retain(|warning| warning.id != "unpinned" || !pinned.contains(&warning.subject));
+    }
+
+    /// The lock as one that may be baked from.
+    ///
+    /// # Errors
+    /// Some artifact has no digest.
+    pub fn pinned(&self) -> Result<PinnedLock<'_>, Unpinned> {
+        let unpinned: Vec<String> = self
+            .artifacts
+            .iter()
+            .filter(|artifact| !artifact.is_pinned())
+            .map(|artifact| format!("{} {}", artifact.component, artifact.version))
+            .collect();
+        if unpinned.is_empty() { Ok(PinnedLock(self)) } else { Err(Unpinned(unpinned)) }
+    }
+}
+
+fn differing_fields(locked: &ImageDefinition, now: &ImageDefinition) -> Vec<(String, String, String)> {
+    let fields = |definition: &ImageDefinition| match serde_json::to_value(definition) {
+        Ok(Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let (locked, now) = (fields(locked), fields(now));
+    let shown = |value: Option<&Value>| match value {
+        None => "nothing".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let mut names: Vec<&String> = locked.keys().chain(now.keys()).collect();
+    names.sort();
+    names.dedup();
+    names
+        .into_iter()
+        .filter(|name| locked.get(*name) != now.get(*name))
+        .map(|name| (format!("`{name}`"), shown(locked.get(name)), shown(now.get(name))))
+        .collect()
+}

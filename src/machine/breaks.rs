@@ -1,0 +1,278 @@
+//! For every rule a plan that breaks it, with the message that the user reads.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::model::resource::WinrmTransport;
+
+use super::fixture::{Plan, RESTRICTED};
+use super::{PortUse, Rule};
+
+/// A rule, and one way to break it in the good plan. What the problems say is in `breaks.txt`.
+type Break = (Rule, fn(&mut Plan));
+
+const BREAKS: &[Break] = &[
+    (Rule::AfterListener, |plan| {
+        plan.add("late/name", "seal", "winrmSetting", json!({"setting": "MaxShellRunTime", "value": "1"}));
+    }),
+    (Rule::AnswerFileMissing, |plan| plan.remove("cloudbase/answers")),
+    (Rule::BadPath, |plan| {
+        plan.add("x/directory", "install", "directory", json!({"path": r"C:\k\nul", "ensure": "present"}));
+    }),
+    (Rule::BuildLeftover, |plan| plan.remove("seal/cache")),
+    (Rule::BuildLeftover, |plan| plan.remove("seal/user")),
+    (Rule::BuildLeftover, |plan| plan.remove("seal/listener")),
+    (Rule::BuildLeftover, |plan| plan.remove("seal/winrm")),
+    (Rule::BuildLeftover, |plan| {
+        plan.winrm = None;
+        plan.set("seal/listener", "ensure", "present");
+    }),
+    (Rule::BuildLeftover, |plan| {
+        let properties = json!({"setting": r"Service\Auth\Basic", "value": "true"});
+        plan.add("bootstrap/basic", "bootstrap", "winrmSetting", properties);
+    }),
+    (Rule::BuildLeftover, |plan| plan.set("network/kubelet", "localPort", json!(["10250", "5000-6000"]))),
+    (Rule::BuildLeftover, |plan| {
+        let properties =
+            json!({"path": r"C:\Windows\Panther\unattend.xml", "ensure": "present", "content": ""});
+        plan.add("x/answers", "install", "file", properties);
+    }),
+    (Rule::BuildLeftover, |plan| {
+        let properties =
+            json!({"variable": "SCRATCH", "value": r"C:\Windows\Temp\scratch", "ensure": "present"});
+        plan.add("x/scratch", "install", "environmentVariable", properties);
+    }),
+    (Rule::CriEndpoint, |plan| {
+        let content = "runtime-endpoint: \"npipe:////./pipe/dockershim\"\n";
+        plan.set("crictl/config", "content", content);
+    }),
+    (Rule::CriEndpoint, |plan| {
+        argument(plan, "npipe:////./pipe/containerd-containerd", "npipe:////./pipe/containerd");
+    }),
+    (Rule::DependencyCycle, |plan| plan.set("containerd/service", "dependsOn", json!(["KUBELET"]))),
+    (Rule::DependencyMissing, |plan| plan.set("kubelet/service", "dependsOn", json!(["containred"]))),
+    (Rule::DependencyStart, |plan| plan.set("containerd/service", "startType", "disabled")),
+    (Rule::DigestMalformed, |plan| plan.set("kubernetes/kubelet", "digest", "A".repeat(64))),
+    (Rule::DigestMalformed, |plan| plan.set("containerd/pause", "reference", "r.example/pause:3.4.1")),
+    (Rule::DuplicateResource, |plan| plan.of("network/ports")["name"] = "network/kubelet".into()),
+    (Rule::EnvironmentNamesMissingFile, |plan| plan.set("crictl/environment", "value", r"C:\k\crictl.yml")),
+    (Rule::EnvironmentNamesMissingFile, |plan| {
+        plan.set("kubelet/service", "environment", json!([r"KUBECONFIG=C:\k\config.yaml"]));
+    }),
+    (Rule::FeatureBeforeRestart, |plan| {
+        let feature = plan.of("features/containers").clone();
+        plan.remove("features/containers");
+        plan.add("features/containers", "install", "windowsFeature", feature["properties"].clone());
+    }),
+    (Rule::FeatureMissing, |plan| {
+        for using in ["features/containers", "containerd/pause", "checks/containerd"] {
+            plan.remove(using);
+        }
+    }),
+    (Rule::FlagFileMissing, |plan| argument(plan, r"kubelet\config.yaml", r"kubelet\konfig.yaml")),
+    (Rule::FlagFileMissing, |plan| plan.remove("containerd/config")),
+    (Rule::InsecureProgram, |plan| plan.unset("layout/k", "sddl")),
+    (Rule::InsecureProgram, |plan| {
+        plan.set("layout/k", "sddl", "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;BU)");
+    }),
+    (Rule::InsecureProgram, |plan| {
+        let properties = json!({"path": r"C:\opt\tools", "ensure": "present", "sddl": RESTRICTED});
+        plan.add("x/tools", "install", "directory", properties);
+        plan.add("x/path", "install", "pathEntry", json!({"entry": r"C:\opt\tools", "ensure": "present"}));
+    }),
+    (Rule::InsecureProgram, |plan| {
+        plan.add("x/cni", "install", "directory", json!({"path": r"C:\opt\cni\bin", "ensure": "present"}));
+        let mut plugin = plan.of("kubernetes/kubelet")["properties"].clone();
+        plugin["path"] = r"C:\opt\cni\bin\flannel.exe".into();
+        plan.add("x/plugin", "install", "artifact", plugin);
+    }),
+    (Rule::LinkTargetMissing, |plan| plan.set("layout/pki", "target", r"C:\etc\kubernetes\pkj")),
+    (Rule::NameConflict, |plan| {
+        let properties =
+            json!({"variable": "cri_config_file", "value": r"C:\k\kubelet.exe", "ensure": "present"});
+        plan.add("x/variable", "install", "environmentVariable", properties);
+    }),
+    (Rule::NameConflict, |plan| {
+        let key = r"HKLM:\system\CurrentControlSet\Services\Tcpip\Parameters";
+        let properties = json!({"key": key, "valueName": "KeepAliveTime", "ensure": "present", "kind": "DWord", "data": 1});
+        plan.add("x/value", "install", "registryValue", properties);
+    }),
+    (Rule::ParentDirectoryMissing, |plan| plan.set("crictl/config", "path", r"C:\etc\crictl\crictl.json")),
+    (Rule::ParentDirectoryMissing, |plan| {
+        let directory = plan.of("containerd/directory")["properties"].clone();
+        plan.remove("containerd/directory");
+        plan.add("containerd/directory", "install", "directory", directory);
+    }),
+    (Rule::PathConflict, |plan| {
+        let properties = json!({"path": "c:/K/crictl.yaml", "ensure": "present", "content": ""});
+        plan.add("x/file", "install", "file", properties);
+    }),
+    (Rule::PathConflict, |plan| {
+        plan.add(
+            "x/directory",
+            "install",
+            "directory",
+            json!({"path": r"C:\k\kubelet.exe", "ensure": "present"}),
+        );
+    }),
+    (Rule::PathConflict, |plan| plan.set("seal/cache", "path", r"C:\imagegen")),
+    (Rule::PathConflict, |plan| {
+        plan.add("late/logs", "test", "directory", json!({"path": r"C:\var", "ensure": "empty"}));
+    }),
+    (Rule::PathConflict, |plan| {
+        let mut other = plan.of("kubernetes/kubelet")["properties"].clone();
+        plan.set("kubernetes/kubelet", "digest", "unpinned");
+        other["digest"] = "unpinned".into();
+        other["url"] = "https://dl.example/other.exe".into();
+        plan.add("x/kubelet", "install", "artifact", other);
+    }),
+    (Rule::PathEntryWithoutDirectory, |plan| {
+        plan.add(
+            "x/path",
+            "install",
+            "pathEntry",
+            json!({"entry": r"C:\Program Files\x", "ensure": "present"}),
+        );
+    }),
+    (Rule::PortMalformed, |plan| plan.set("network/kubelet", "localPort", json!(["10250", "any"]))),
+    (Rule::PortMalformed, |plan| plan.set("network/ports", "count", 31537)),
+    (Rule::PortMalformed, |plan| plan.ports.push(PortUse { port: "0".to_owned(), ..plan.ports[1].clone() })),
+    (Rule::PortWithoutRule, |plan| plan.set("network/kubelet", "protocol", "UDP")),
+    (Rule::PortWithoutRule, |plan| {
+        let properties = json!({
+            "ruleName": "block", "ensure": "present", "direction": "outbound", "action": "block",
+            "protocol": "TCP", "remotePort": ["6000-7000"],
+        });
+        plan.add("x/block", "install", "firewallRule", properties);
+    }),
+    (Rule::PropertyMissing, |plan| plan.unset("containerd/config", "content")),
+    (Rule::PropertyMissing, |plan| plan.unset("network/kubelet", "action")),
+    (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "data", "60000")),
+    (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "data", 4_294_967_296_u64)),
+    (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "key", r"HKCU:\Software")),
+    (Rule::SddlInvalid, |plan| plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)")),
+    (Rule::ServiceProgramLater, |plan| {
+        let kubelet = plan.of("kubernetes/kubelet")["properties"].clone();
+        plan.remove("kubernetes/kubelet");
+        plan.add("kubernetes/kubelet", "install", "artifact", kubelet);
+    }),
+    (Rule::ServiceProgramMissing, |plan| plan.remove("kubernetes/log-runner")),
+    (Rule::ServiceProgramMissing, |plan| plan.remove("kubernetes/kubelet")),
+    (Rule::ServiceStartsTooEarly, |plan| plan.set("kubelet/service", "startType", "auto")),
+    (Rule::ServiceUnknown, |plan| {
+        let properties = json!({"serviceName": "csiproxy", "ensure": "present", "startType": "auto"});
+        plan.add("x/service", "install", "service", properties);
+    }),
+    (Rule::ServiceUnknown, |plan| plan.set("checks/containerd", "serviceName", "containred")),
+    (Rule::ServiceUnknown, |plan| plan.set("cloudbase/package", "creates", r"C:\Program Files\Other\o.exe")),
+    (Rule::SysprepMissing, |plan| plan.remove("seal/sysprep")),
+    (Rule::SysprepMissing, |plan| {
+        plan.set("seal/sysprep", "finish", "shutdown");
+        plan.winrm = Some(WinrmTransport::Http);
+        plan.add("x/listener", "seal", "winrmListener", json!({"transport": "HTTP", "ensure": "absent"}));
+    }),
+    (Rule::SysprepMissing, |plan| {
+        let sysprep = plan.of("seal/sysprep")["properties"].clone();
+        plan.remove("seal/sysprep");
+        plan.add("early/sysprep", "install", "sysprep", sysprep);
+    }),
+    (Rule::ToolMissing, |plan| {
+        plan.set("containerd/pause", "program", r"C:\Program Files\containerd\nerdctl.exe");
+    }),
+    (Rule::UnknownFlag, |plan| argument(plan, "--cert-dir", "--certdir")),
+    (Rule::UnknownGate, |plan| argument(plan, "WinOverlay=true", "WinOverlay=true,WinDSR=true")),
+    (Rule::UnknownGate, |plan| argument(plan, "WinOverlay=true", "WinOverlay=yes")),
+];
+
+/// Replaces a part of one of the kubelet's arguments.
+fn argument(plan: &mut Plan, part: &str, by: &str) {
+    let text = plan.of("kubelet/service")["properties"]["arguments"].to_string();
+    let escape = |part: &str| part.replace('\\', r"\\");
+    assert!(text.contains(&escape(part)), "{part}");
+    let text = text.replace(&escape(part), &escape(by));
+    plan.set("kubelet/service", "arguments", serde_json::from_str::<serde_json::Value>(&text).expect("JSON"));
+}
+
+#[test]
+fn a_good_plan_has_no_problem() {
+    let problems = Plan::good().predict().problems;
+    let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(messages, [""; 0]);
+}
+
+#[test]
+fn every_rule_is_broken_once() {
+    let broken: BTreeSet<Rule> = BREAKS.iter().map(|(rule, _)| *rule).collect();
+    let unbroken: Vec<&Rule> = Rule::ALL.iter().filter(|rule| !broken.contains(rule)).collect();
+    assert_eq!(unbroken, [&Rule::UnknownGate; 0]);
+}
+
+#[test]
+fn each_break_is_found_and_told() {
+    let mut told = String::new();
+    for (rule, breaks) in BREAKS {
+        let mut plan = Plan::good();
+        breaks(&mut plan);
+        let problems = plan.predict().problems;
+        assert!(problems.iter().any(|problem| problem.rule == *rule), "{rule}: {problems:?}");
+        told =
+            problems.iter().fold(format!("{told}# {rule}\n"), |told, problem| format!("{told}{problem}\n"));
+    }
+    assert!(told == include_str!("breaks.txt"), "breaks.txt is to be:\n{told}");
+}
+
+/// Ways to change the good plan that are right too.
+const VARIATIONS: &[fn(&mut Plan)] = &[
+    // Windows takes either slash and any case.
+    |plan| plan.set("kubernetes/kubelet", "path", "c:/K/Kubelet.exe"),
+    |plan| plan.set("crictl/config", "content", r"runtime-endpoint: 'npipe:\\.\pipe\containerd-containerd'"),
+    // No path, or none that must be there.
+    |plan| plan.set("crictl/environment", "value", "https://proxy.example:3128/x.pac"),
+    |plan| plan.set("crictl/environment", "value", r"C:\anywhere"),
+    // Not yet pinned: the preview says so, and a bake refuses it.
+    |plan| plan.set("kubernetes/kubelet", "digest", "unpinned"),
+    // The same said twice.
+    |plan| {
+        let same = plan.of("crictl/environment")["properties"].clone();
+        plan.add("x/same", "install", "environmentVariable", same);
+    },
+    // What no user may write need not be protected twice.
+    |plan| {
+        let tools = json!({"path": r"C:\k\tools", "ensure": "present"});
+        plan.add("x/tools", "install", "directory", tools);
+        plan.add("x/path", "install", "pathEntry", json!({"entry": r"C:\k\tools", "ensure": "present"}));
+    },
+    // A block of some addresses leaves the others.
+    |plan| {
+        let properties = json!({
+            "ruleName": "wireserver", "ensure": "present", "direction": "outbound", "action": "block",
+            "protocol": "TCP", "remoteAddress": ["168.63.129.16"],
+        });
+        plan.add("x/block", "install", "firewallRule", properties);
+    },
+    // Started for the build, stopped for the image.
+    |plan| {
+        let running = json!({"serviceName": "containerd", "ensure": "present", "state": "running"});
+        plan.add("x/running", "install", "service", running);
+        plan.of("x/running")["lifetime"] = "build".into();
+        let stopped = json!({"serviceName": "containerd", "ensure": "present", "state": "stopped"});
+        plan.add("early/stopped", "test", "service", stopped);
+    },
+    // Services that depend on what starts on demand, and ports of programs that are not there.
+    |plan| plan.set("containerd/service", "startType", "manual"),
+    |plan| {
+        plan.remove("network/kubelet");
+        plan.ports.clear();
+    },
+];
+
+#[test]
+fn variations_of_the_good_plan_are_good() {
+    for (at, vary) in VARIATIONS.iter().enumerate() {
+        let mut plan = Plan::good();
+        vary(&mut plan);
+        let problems = plan.predict().problems;
+        assert_eq!(problems, [], "variation {at}");
+    }
+}

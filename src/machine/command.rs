@@ -1,0 +1,115 @@
+//! What a service really runs: the program behind a launcher, and the paths it is given.
+
+use super::state::Service;
+use super::{inbox, paths};
+
+/// A program with its arguments.
+pub(super) struct Command<'a> {
+    pub program: &'a str,
+    pub arguments: &'a [String],
+}
+
+impl<'a> Command<'a> {
+    /// The service's own, or that behind its launcher. None for a service that is only tuned.
+    pub(super) fn of(service: &'a Service) -> Option<Self> {
+        let program = service.program.as_deref()?;
+        let arguments = &service.arguments;
+        let behind = if inbox::is_launcher(program) {
+            arguments.iter().position(|argument| is_program(argument))
+        } else {
+            None
+        };
+        Some(match behind {
+            Some(at) => Self { program: &arguments[at], arguments: &arguments[at + 1..] },
+            None => Self { program, arguments },
+        })
+    }
+
+    pub(super) fn stem(&self) -> String {
+        paths::stem(self.program)
+    }
+
+    /// Name (without dashes) and value of each flag. A word behind a flag without `=` is its
+    /// value, because no program of ours takes other words.
+    pub(super) fn flags(&self) -> Vec<(&'a str, Option<&'a str>)> {
+        let mut flags = Vec::new();
+        let mut words = self.arguments.iter().map(String::as_str).peekable();
+        while let Some(word) = words.next() {
+            let Some(name) = flag_name(word) else { continue };
+            flags.push(match name.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (name, words.next_if(|next| flag_name(next).is_none())),
+            });
+        }
+        flags
+    }
+
+    pub(super) fn flag(&self, wanted: &str) -> Option<&'a str> {
+        self.flags().into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value)
+    }
+}
+
+fn is_program(argument: &str) -> bool {
+    !argument.starts_with('-') && argument.to_lowercase().ends_with(".exe")
+}
+
+fn flag_name(word: &str) -> Option<&str> {
+    let name = word.trim_start_matches('-');
+    (word.starts_with('-') && !name.is_empty()).then_some(name)
+}
+
+/// The absolute paths among a service's arguments, with the flag each belongs to.
+/// The program behind a launcher is not among them.
+pub(super) fn named_paths(service: &Service) -> Vec<(&str, &str)> {
+    let program = Command::of(service).map(|command| command.program);
+    let mut named = Vec::new();
+    let mut flag = "";
+    for argument in &service.arguments {
+        let (name, value) = match argument.split_once('=') {
+            Some((name, value)) if name.starts_with('-') => (name, value),
+            _ => (flag, argument.as_str()),
+        };
+        if paths::is_absolute(value) && program != Some(value) {
+            named.push((name, value));
+        }
+        let opens = argument.starts_with('-') && !argument.contains('=');
+        flag = if opens { argument } else { "" };
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(program: &str, arguments: &[&str]) -> Service {
+        let value = serde_json::json!({
+            "name": "s", "program": program, "arguments": arguments,
+            "origin": {"resource": "r", "step": "s"},
+        });
+        serde_json::from_value(value).expect("a service")
+    }
+
+    #[test]
+    fn looks_behind_a_launcher() {
+        let service = service(
+            r"C:\k\kube-log-runner.exe",
+            &[r"--log-file=C:\log\k.log", r"C:\k\kubelet.exe", "--windows-service", "--v=2"],
+        );
+        let command = Command::of(&service).expect("a command");
+        assert_eq!(command.stem(), "kubelet");
+        assert_eq!(command.flags(), [("windows-service", None), ("v", Some("2"))]);
+        assert_eq!(named_paths(&service), [("--log-file", r"C:\log\k.log")]);
+    }
+
+    #[test]
+    fn takes_both_spellings_of_a_flag() {
+        let service = service(r"C:\c.exe", &["--run-service", "--log-file", r"C:\c.log", "-a=b=c"]);
+        let command = Command::of(&service).expect("a command");
+        assert_eq!(
+            command.flags(),
+            [("run-service", None), ("log-file", Some(r"C:\c.log")), ("a", Some("b=c"))]
+        );
+        assert_eq!(named_paths(&service), [("--log-file", r"C:\c.log")]);
+    }
+}

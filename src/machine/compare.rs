@@ -1,0 +1,314 @@
+//! Two machines side by side: a prediction and a real one, or two predictions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::paths;
+use super::state::Machine;
+
+/// Something that is not the same on both machines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Difference {
+    /// The list it stands in (`services`, `winrm.listeners`), or `machine`.
+    pub kind: String,
+    /// Empty for what the machine is as a whole.
+    pub name: String,
+    /// Empty where the whole thing is on one machine only.
+    pub property: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual: Option<Value>,
+}
+
+/// A list of the machine, and the properties by which its entries are known.
+struct List {
+    kind: &'static str,
+    known_by: &'static [&'static str],
+}
+
+const LISTS: [List; 19] = [
+    List { kind: "services", known_by: &["name"] },
+    List { kind: "files", known_by: &["path"] },
+    List { kind: "directories", known_by: &["path"] },
+    List { kind: "links", known_by: &["path"] },
+    List { kind: "registry", known_by: &["key", "name"] },
+    List { kind: "features", known_by: &["name"] },
+    List { kind: "environment", known_by: &["name"] },
+    List { kind: "path", known_by: &["entry"] },
+    List { kind: "firewall", known_by: &["name"] },
+    List { kind: "portRanges", known_by: &["kind", "protocol", "start"] },
+    List { kind: "ports", known_by: &["program", "protocol", "port", "direction"] },
+    List { kind: "defender", known_by: &["kind", "value"] },
+    List { kind: "users", known_by: &["name"] },
+    List { kind: "winrm.listeners", known_by: &["transport"] },
+    List { kind: "winrm.settings", known_by: &["name"] },
+    List { kind: "packages", known_by: &["creates"] },
+    List { kind: "images", known_by: &["namespace", "reference"] },
+    List { kind: "assertions", known_by: &["name"] },
+    List { kind: "absent", known_by: &["kind", "name"] },
+];
+
+/// Every difference, in the order of the machine's lists and then of names. Who made a thing is
+/// no difference.
+///
+/// # Panics
+///
+/// Never: a machine is plain data, which always becomes JSON.
+#[must_use]
+pub fn compare(predicted: &Machine, actual: &Machine) -> Vec<Difference> {
+    let [predicted, actual] =
+        [predicted, actual].map(|machine| serde_json::to_value(machine).expect("a machine is plain data"));
+    let mut differences = whole(&predicted, &actual);
+    for list in &LISTS {
+        let (ours, theirs) = (entries(&predicted, list), entries(&actual, list));
+        let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+        for key in keys {
+            differences.extend(entry(list.kind, ours.get(key), theirs.get(key)));
+        }
+    }
+    differences
+}
+
+/// What is no list: scalars, Sysprep, and the order of the PATH.
+fn whole(predicted: &Value, actual: &Value) -> Vec<Difference> {
+    let facts = |machine: &Value| {
+        let mut facts = machine.as_object().cloned().unwrap_or_default();
+        let order = machine["path"]
+            .as_array()
+            .map(|path| path.iter().map(|entry| entry["entry"].clone()).collect::<Vec<_>>());
+        let lists = LISTS.iter().map(|list| list.kind).chain(["winrm"]);
+        for kind in lists {
+            facts.remove(kind);
+        }
+        facts.insert("pathOrder".to_owned(), order.into());
+        if let Some(Value::Object(sysprep)) = facts.get_mut("sysprep") {
+            sysprep.remove("origin");
+        }
+        facts
+    };
+    properties("machine", "", &facts(predicted), &facts(actual))
+}
+
+struct Entry {
+    name: String,
+    properties: Map<String, Value>,
+}
+
+fn entries(machine: &Value, list: &List) -> BTreeMap<String, Entry> {
+    let found = list.kind.split('.').fold(machine, |at, part| &at[part]);
+    let mut entries = BTreeMap::new();
+    for value in found.as_array().into_iter().flatten() {
+        let mut properties = value.as_object().cloned().unwrap_or_default();
+        properties.remove("origin");
+        let names: Vec<String> =
+            list.known_by.iter().filter_map(|name| properties.get(*name)).map(plain).collect();
+        let name = names.join(" ");
+        list.known_by.iter().for_each(|name| drop(properties.remove(*name)));
+        entries.insert(paths::key(&name), Entry { name, properties });
+    }
+    entries
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn entry(kind: &str, predicted: Option<&Entry>, actual: Option<&Entry>) -> Vec<Difference> {
+    match (predicted, actual) {
+        (Some(ours), Some(theirs)) => properties(kind, &ours.name, &ours.properties, &theirs.properties),
+        (ours, theirs) => {
+            let name = ours.or(theirs).map(|entry| entry.name.clone()).unwrap_or_default();
+            let value = |entry: Option<&Entry>| entry.map(|entry| Value::Object(entry.properties.clone()));
+            vec![Difference {
+                kind: kind.to_owned(),
+                name,
+                property: String::new(),
+                predicted: value(ours),
+                actual: value(theirs),
+            }]
+        }
+    }
+}
+
+fn properties(
+    kind: &str,
+    name: &str,
+    ours: &Map<String, Value>,
+    theirs: &Map<String, Value>,
+) -> Vec<Difference> {
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    let differs = names.into_iter().filter(|property| ours.get(*property) != theirs.get(*property));
+    differs
+        .map(|property| Difference {
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            property: property.clone(),
+            predicted: ours.get(property).cloned(),
+            actual: theirs.get(property).cloned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::super::fixture::Plan;
+    use super::*;
+    use crate::model::resource::*;
+
+    type Mutation = (&'static str, fn(&mut Machine), &'static str, &'static str, &'static str);
+
+    /// A resource type, what happens to the machine, and the difference: kind, name, property.
+    const MUTATIONS: &[Mutation] = &[
+        ("directory", |m| m.directories[2].sddl = None, "directories", r"C:\etc\kubernetes\pki", "sddl"),
+        ("file", |m| file(m, "crictl.yaml").content = None, "files", r"C:\k\crictl.yaml", "content"),
+        (
+            "symlink",
+            |m| m.links[0].target.push('x'),
+            "links",
+            r"C:\var\lib\kubelet\etc\kubernetes\pki",
+            "target",
+        ),
+        (
+            "artifact",
+            |m| artifact(m, "kubelet.exe").digest.push('0'),
+            "files",
+            r"C:\k\kubelet.exe",
+            "artifact",
+        ),
+        (
+            "archive",
+            |m| artifact(m, "ctr.exe").member = None,
+            "files",
+            r"C:\Program Files\containerd\ctr.exe",
+            "artifact",
+        ),
+        (
+            "msi",
+            |m| m.packages[0].arguments.clear(),
+            "packages",
+            r"C:\Program Files\Cloudbase Solutions\Cloudbase-Init\conf\cloudbase-init.conf",
+            "arguments",
+        ),
+        (
+            "registryValue",
+            |m| m.registry[0].data = RegistryData::Number(1),
+            "registry",
+            r"HKLM:\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters KeepAliveTime",
+            "data",
+        ),
+        (
+            "environmentVariable",
+            |m| m.environment[0].value.clear(),
+            "environment",
+            "CRI_CONFIG_FILE",
+            "value",
+        ),
+        (
+            "service",
+            |m| m.services[1].arguments.push("--debug".to_owned()),
+            "services",
+            "containerd",
+            "arguments",
+        ),
+        ("windowsFeature", |m| m.features[0].installed = false, "features", "Containers", "installed"),
+        ("firewallRule", |m| m.firewall[0].action = FirewallAction::Block, "firewall", "kubelet", "action"),
+        ("portRange", |m| m.port_ranges[0].count = 1, "portRanges", "dynamic TCP 34000", "count"),
+        ("defenderExclusion", |m| m.defender.clear(), "defender", "process containerd.exe", ""),
+        ("winrmListener", |m| listen(m), "winrm.listeners", "HTTPS", ""),
+        ("winrmSetting", |m| m.winrm.settings[0].value.clear(), "winrm.settings", "MaxTimeoutms", "value"),
+        ("localUser", |m| m.users[0].enabled = true, "users", "packer", "enabled"),
+        (
+            "containerImage",
+            |m| m.images.clear(),
+            "images",
+            "k8s.io r.example/pause:3.4.1@sha256:eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee",
+            "",
+        ),
+        (
+            "assertion",
+            |m| m.assertions[0].assertion.holds = false,
+            "assertions",
+            "checks/containerd",
+            "assertion",
+        ),
+        ("sysprep", |m| m.sealed = false, "machine", "", "sealed"),
+        ("pathEntry", |m| m.path.clear(), "path", r"C:\Program Files\containerd", ""),
+    ];
+
+    fn file<'a>(machine: &'a mut Machine, name: &str) -> &'a mut crate::machine::state::File {
+        machine.files.iter_mut().find(|file| file.path.ends_with(name)).expect(name)
+    }
+
+    fn artifact<'a>(machine: &'a mut Machine, name: &str) -> &'a mut crate::machine::state::Artifact {
+        file(machine, name).artifact.as_mut().expect("an artifact")
+    }
+
+    fn listen(machine: &mut Machine) {
+        let origin = machine.services[0].origin.clone();
+        let transport = WinrmTransport::Https;
+        machine.winrm.listeners.push(crate::machine::state::Listener { transport, origin });
+    }
+
+    #[test]
+    fn notices_a_mutation_of_every_resource_type() {
+        let predicted = Plan::good().predict().machine;
+        for (kind, mutate, list, name, property) in MUTATIONS {
+            let mut actual = predicted.clone();
+            mutate(&mut actual);
+            let found = compare(&predicted, &actual);
+            let found: Vec<_> =
+                found.iter().map(|it| (it.kind.as_str(), it.name.as_str(), it.property.as_str())).collect();
+            assert!(found.contains(&(list, name, property)), "{kind}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_table_has_every_type() {
+        let schema = serde_json::to_value(schemars::schema_for!(ResourceKind)).expect("a schema");
+        let variants = schema["oneOf"].as_array().expect("variants");
+        let types: BTreeSet<&str> =
+            variants.iter().map(|it| it["properties"]["type"]["const"].as_str().expect("a type")).collect();
+        let mutated: BTreeSet<&str> = MUTATIONS.iter().map(|(kind, ..)| *kind).collect();
+        assert_eq!(mutated, types);
+        let plan = Plan::good();
+        let planned: BTreeSet<&str> = plan.resources.iter().filter_map(|it| it["type"].as_str()).collect();
+        assert_eq!(planned, types, "the good plan has every type");
+    }
+
+    #[test]
+    fn a_machine_is_like_itself_and_survives_json() {
+        let machine = Plan::good().predict().machine;
+        let json = serde_json::to_value(&machine).expect("JSON");
+        let read: Machine = serde_json::from_value(json.clone()).expect("a machine");
+        assert_eq!(read, machine);
+        assert_eq!(compare(&machine, &read), []);
+        let mut other = json;
+        other["services"][0]["origin"]["resource"] = json!("somebody/else");
+        let other: Machine = serde_json::from_value(other).expect("a machine");
+        assert_eq!(compare(&machine, &other), [], "who made it is no difference");
+    }
+
+    #[test]
+    fn the_order_of_the_path_counts() {
+        let mut one = Plan::good().predict().machine;
+        let origin = one.path[0].origin.clone();
+        one.path.push(crate::machine::state::PathEntry { entry: r"C:\k".to_owned(), origin });
+        let mut other = one.clone();
+        other.path.reverse();
+        let differences = compare(&one, &other);
+        assert_eq!(differences.len(), 1);
+        assert_eq!(differences[0].property, "pathOrder");
+    }
+}

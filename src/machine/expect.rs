@@ -1,0 +1,79 @@
+//! What the fold is told besides the resources: facts of the target, of the programs, and of
+//! what others do on the machine after it is made.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::kubernetes::Program;
+use crate::model::resource::{Direction, Protocol, WinrmTransport};
+
+use super::paths;
+
+pub struct Expectations<'a> {
+    pub build: u32,
+    pub windows: &'a str,
+    pub target: &'a str,
+    /// Whether images of the target are generalised by Sysprep.
+    pub seals: bool,
+    pub later: &'a [LaterFile],
+    pub ports: &'a [PortUse],
+    /// The account that the target leaves on the machine for the build.
+    pub build_user: Option<&'a str>,
+    /// The listener of `WinRM` that the target leaves on the machine for the build.
+    pub winrm: Option<WinrmTransport>,
+    /// Flags and gates of the line's programs, gates of earlier lines merged.
+    pub programs: &'a BTreeMap<String, Program>,
+    /// A step's file name, for messages.
+    pub step_file: &'a dyn Fn(&str) -> String,
+}
+
+impl fmt::Debug for Expectations<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (target, windows) = (&self.target, &self.windows);
+        write!(formatter, "Expectations of {target} on Windows {windows} (build {})", self.build)
+    }
+}
+
+/// A file that others create after the image is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct LaterFile {
+    /// A path; ending in `\*`, the directory and anything below.
+    pub path: String,
+    /// Who creates it; a service or program of the machine by its name.
+    pub by: String,
+    pub source: String,
+}
+
+impl LaterFile {
+    pub(super) fn covers(&self, path: &str) -> bool {
+        let wanted = paths::key(path);
+        match self.path.strip_suffix(r"\*") {
+            Some(above) => wanted == paths::key(above) || paths::is_below(&wanted, &paths::key(above)),
+            None => paths::key(&self.path) == wanted,
+        }
+    }
+
+    /// Whether the service itself, or its program, is the one who creates it.
+    pub(super) fn is_by(&self, name: &str) -> bool {
+        let by = self.by.to_lowercase();
+        let name = name.to_lowercase();
+        by.split([' ', ',', '/']).any(|word| word == name)
+    }
+}
+
+/// A port that a program uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PortUse {
+    /// A service's name or a program's file name.
+    pub program: String,
+    /// `10250` or `30000-32767`.
+    pub port: String,
+    pub protocol: Protocol,
+    pub direction: Direction,
+    pub source: String,
+}

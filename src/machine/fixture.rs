@@ -1,0 +1,389 @@
+//! A small good plan, with a handle to break it at one point, for the tests of this module.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::model::kubernetes::Program;
+use crate::model::resource::{Resource, WinrmTransport};
+
+use super::{Expectations, LaterFile, PortUse, Prediction, predict};
+
+pub(super) const RESTRICTED: &str = "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
+const EXECUTABLE: &str = "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)";
+const CONF: &str = r"C:\Program Files\Cloudbase Solutions\Cloudbase-Init\conf";
+
+pub(super) struct Plan {
+    pub resources: Vec<Value>,
+    pub later: Vec<LaterFile>,
+    pub ports: Vec<PortUse>,
+    pub programs: BTreeMap<String, Program>,
+    pub winrm: Option<WinrmTransport>,
+}
+
+impl Plan {
+    pub(super) fn good() -> Self {
+        let read = |value| serde_json::from_value(value).expect("a fixture");
+        let program = json!({
+            "version": "1.20.0",
+            "flags": ["config", "cert-dir", "container-runtime-endpoint", "feature-gates", "v", "windows-service"],
+            "featureGates": ["WinOverlay"],
+        });
+        let programs =
+            BTreeMap::from([("kubelet".to_owned(), serde_json::from_value(program).expect("a program"))]);
+        Self {
+            resources: resources(),
+            later: read(json!([
+                {"path": r"C:\var\lib\kubelet\config.yaml", "by": "kubeadm", "source": "test"},
+                {"path": r"C:\var\lib\kubelet\pki\*", "by": "kubelet", "source": "test"},
+                {"path": r"C:\var\log\kubelet\*", "by": "kubelet", "source": "test"},
+                {"path": r"C:\var\log\containerd\*", "by": "containerd", "source": "test"},
+            ])),
+            ports: serde_json::from_value(json!([
+                {"program": "kubelet", "port": "10250", "protocol": "TCP", "direction": "inbound", "source": "test"},
+                {"program": "flanneld.exe", "port": "4789", "protocol": "UDP", "direction": "inbound", "source": "test"},
+                {"program": "kubelet", "port": "6443", "protocol": "TCP", "direction": "outbound", "source": "test"},
+            ]))
+            .expect("ports"),
+            programs,
+            winrm: Some(WinrmTransport::Https),
+        }
+    }
+
+    fn position(&self, name: &str) -> usize {
+        self.resources.iter().position(|resource| resource["name"] == name).expect(name)
+    }
+
+    /// The resource itself, to be changed.
+    pub(super) fn of(&mut self, name: &str) -> &mut Value {
+        let at = self.position(name);
+        &mut self.resources[at]
+    }
+
+    pub(super) fn set(&mut self, name: &str, property: &str, value: impl Into<Value>) {
+        self.of(name)["properties"][property] = value.into();
+    }
+
+    pub(super) fn unset(&mut self, name: &str, property: &str) {
+        let properties = self.of(name)["properties"].as_object_mut().expect("properties");
+        assert!(properties.remove(property).is_some(), "{name} has no {property}");
+    }
+
+    pub(super) fn remove(&mut self, name: &str) {
+        let at = self.position(name);
+        self.resources.remove(at);
+    }
+
+    /// Adds a resource at the end of its phase.
+    pub(super) fn add(&mut self, name: &str, phase: &str, kind: &str, properties: Value) {
+        let order = ["bootstrap", "prepare", "install", "test", "seal"];
+        let rank = |phase: &Value| order.iter().position(|known| phase == known);
+        let phase = json!(phase);
+        let at = self.resources.iter().position(|other| rank(&other["phase"]) > rank(&phase));
+        let resource = resource(name, phase.as_str().expect("text"), kind, properties);
+        self.resources.insert(at.unwrap_or(self.resources.len()), resource);
+    }
+
+    pub(super) fn predict(&self) -> Prediction {
+        let resources: Vec<Resource> = self
+            .resources
+            .iter()
+            .map(|value| serde_json::from_value(value.clone()).expect("a resource"))
+            .collect();
+        let expectations = Expectations {
+            build: 17763,
+            windows: "2019",
+            target: "azure",
+            seals: true,
+            later: &self.later,
+            ports: &self.ports,
+            build_user: Some("packer"),
+            winrm: self.winrm,
+            programs: &self.programs,
+            step_file: &|step| format!("provisioners/steps/10-{step}.json"),
+        };
+        predict(&resources, &expectations)
+    }
+}
+
+fn resource(name: &str, phase: &str, kind: &str, properties: Value) -> Value {
+    let step = name.split('/').next().expect("a step");
+    let mut resource = json!({
+        "name": name, "step": step, "phase": phase, "timeoutSeconds": 60, "type": kind,
+    });
+    resource["properties"] = properties;
+    resource
+}
+
+fn resources() -> Vec<Value> {
+    let mut all = opening();
+    all.extend(layout());
+    all.extend(node());
+    all.extend(system());
+    all.extend(closing());
+    all
+}
+
+fn for_the_build(mut resource: Value) -> Value {
+    resource["lifetime"] = "build".into();
+    resource
+}
+
+fn opening() -> Vec<Value> {
+    vec![
+        for_the_build(resource(
+            "bootstrap/winrm",
+            "bootstrap",
+            "service",
+            json!({"serviceName": "winrm", "ensure": "present", "startType": "delayed"}),
+        )),
+        for_the_build(resource(
+            "bootstrap/timeout",
+            "bootstrap",
+            "winrmSetting",
+            json!({"setting": "MaxTimeoutms", "value": "1800000"}),
+        )),
+        resource(
+            "features/containers",
+            "prepare",
+            "windowsFeature",
+            json!({"feature": "Containers", "installed": true}),
+        ),
+    ]
+}
+
+fn layout() -> Vec<Value> {
+    let directory = |what: &str, path: &str, sddl: &str| {
+        let name = format!("layout/{what}");
+        resource(&name, "install", "directory", json!({"path": path, "ensure": "present", "sddl": sddl}))
+    };
+    vec![
+        directory("k", r"C:\k", EXECUTABLE),
+        directory("etc", r"C:\etc\kubernetes\pki", RESTRICTED),
+        directory("var", r"C:\var", RESTRICTED),
+        directory("kubelet", r"C:\var\lib\kubelet\etc\kubernetes", RESTRICTED),
+        directory("log", r"C:\var\log\kubelet", RESTRICTED),
+        directory("containerd-log", r"C:\var\log\containerd", RESTRICTED),
+        resource(
+            "layout/imagegen",
+            "install",
+            "directory",
+            json!({"path": r"C:\imagegen", "ensure": "present"}),
+        ),
+        for_the_build(resource(
+            "layout/cache",
+            "install",
+            "directory",
+            json!({"path": r"C:\imagegen\cache", "ensure": "present"}),
+        )),
+        resource(
+            "layout/pki",
+            "install",
+            "symlink",
+            json!({
+                "path": r"C:\var\lib\kubelet\etc\kubernetes\pki", "ensure": "present",
+                "target": r"C:\etc\kubernetes\pki",
+            }),
+        ),
+    ]
+}
+
+fn node() -> Vec<Value> {
+    let program = |what: &str, file: &str, digit: &str| {
+        let (name, path) = (format!("kubernetes/{what}"), format!(r"C:\k\{file}"));
+        let url = format!("https://dl.example/{file}");
+        let digest = digit.repeat(64);
+        let properties = json!({"path": path, "url": url, "algorithm": "sha256", "digest": digest});
+        resource(&name, "install", "artifact", properties)
+    };
+    vec![
+        resource(
+            "containerd/directory",
+            "install",
+            "directory",
+            json!({"path": r"C:\Program Files\containerd", "ensure": "present"}),
+        ),
+        resource(
+            "containerd/programs",
+            "install",
+            "archive",
+            json!({
+                "url": "https://dl.example/containerd.tar.gz", "algorithm": "sha256", "digest": "c".repeat(64),
+                "format": "tar.gz", "cache": r"C:\imagegen\cache\containerd.tar.gz",
+                "members": [
+                    {"member": "bin/containerd.exe", "path": r"C:\Program Files\containerd\containerd.exe"},
+                    {"member": "bin/ctr.exe", "path": r"C:\Program Files\containerd\ctr.exe"},
+                ],
+            }),
+        ),
+        resource(
+            "containerd/config",
+            "install",
+            "file",
+            json!({
+                "path": r"C:\Program Files\containerd\config.toml", "ensure": "present",
+                "content": "version = 2\n\n[plugins]\n", "sha256": "d".repeat(64),
+            }),
+        ),
+        resource(
+            "containerd/path",
+            "install",
+            "pathEntry",
+            json!({"entry": r"C:\Program Files\containerd", "ensure": "present"}),
+        ),
+        resource(
+            "containerd/service",
+            "install",
+            "service",
+            json!({
+                "serviceName": "containerd", "ensure": "present", "startType": "auto", "dependsOn": ["hns"],
+                "program": r"C:\Program Files\containerd\containerd.exe",
+                "arguments": [
+                    "--run-service", "--config", r"C:\Program Files\containerd\config.toml",
+                    "--log-file", r"C:\var\log\containerd\containerd.log",
+                ],
+                "failureResetSeconds": 900, "failureActions": [{"action": "restart", "delaySeconds": 15}],
+            }),
+        ),
+        resource(
+            "containerd/exclusion",
+            "install",
+            "defenderExclusion",
+            json!({"kind": "process", "value": "containerd.exe", "ensure": "present"}),
+        ),
+        resource(
+            "containerd/pause",
+            "install",
+            "containerImage",
+            json!({
+                "reference": format!("r.example/pause:3.4.1@sha256:{}", "e".repeat(64)),
+                "program": r"C:\Program Files\containerd\ctr.exe", "namespace": "k8s.io",
+            }),
+        ),
+        program("kubelet", "kubelet.exe", "a"),
+        program("log-runner", "kube-log-runner.exe", "b"),
+        resource(
+            "kubelet/service",
+            "install",
+            "service",
+            json!({
+                "serviceName": "kubelet", "displayName": "Kubelet", "ensure": "present", "startType": "manual",
+                "dependsOn": ["containerd"], "environment": ["A=1"],
+                "program": r"C:\k\kube-log-runner.exe",
+                "arguments": [
+                    r"--log-file=C:\var\log\kubelet\kubelet.log", r"C:\k\kubelet.exe", "--windows-service",
+                    r"--config=C:\var\lib\kubelet\config.yaml", r"--cert-dir=C:\var\lib\kubelet\pki",
+                    "--container-runtime-endpoint=npipe:////./pipe/containerd-containerd",
+                    "--feature-gates=WinOverlay=true", "--v=2",
+                ],
+            }),
+        ),
+    ]
+}
+
+fn system() -> Vec<Value> {
+    vec![
+        resource(
+            "crictl/config",
+            "install",
+            "file",
+            json!({
+                "path": r"C:\k\crictl.yaml", "ensure": "present",
+                "content": "runtime-endpoint: npipe:////./pipe/containerd-containerd\n",
+            }),
+        ),
+        resource(
+            "crictl/environment",
+            "install",
+            "environmentVariable",
+            json!({"variable": "CRI_CONFIG_FILE", "value": r"C:\k\crictl.yaml", "ensure": "present"}),
+        ),
+        resource(
+            "tuning/keepalive",
+            "install",
+            "registryValue",
+            json!({
+                "key": r"HKLM:\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters", "valueName": "KeepAliveTime",
+                "ensure": "present", "kind": "DWord", "data": 60000,
+            }),
+        ),
+        resource(
+            "network/kubelet",
+            "install",
+            "firewallRule",
+            json!({
+                "ruleName": "kubelet", "ensure": "present", "direction": "inbound", "action": "allow",
+                "protocol": "TCP", "localPort": ["10250"],
+            }),
+        ),
+        resource(
+            "network/ports",
+            "install",
+            "portRange",
+            json!({"kind": "dynamic", "protocol": "TCP", "start": 34000, "count": 31536}),
+        ),
+        resource(
+            "cloudbase/package",
+            "install",
+            "msi",
+            json!({
+                "url": "https://dl.example/c.msi", "algorithm": "sha256", "digest": "f".repeat(64),
+                "cache": r"C:\imagegen\cache\c.msi", "creates": format!(r"{CONF}\cloudbase-init.conf"),
+                "arguments": ["RUN_SERVICE_AS_LOCAL_SYSTEM=1"],
+            }),
+        ),
+        resource(
+            "cloudbase/service",
+            "install",
+            "service",
+            json!({"serviceName": "cloudbase-init", "ensure": "present", "startType": "manual"}),
+        ),
+        resource(
+            "cloudbase/answers",
+            "install",
+            "file",
+            json!({"path": format!(r"{CONF}\Unattend.xml"), "ensure": "present", "content": "<unattend/>\n"}),
+        ),
+    ]
+}
+
+fn closing() -> Vec<Value> {
+    vec![
+        resource(
+            "checks/containerd",
+            "test",
+            "assertion",
+            json!({"check": "service", "holds": true, "serviceName": "containerd", "state": "running"}),
+        ),
+        resource(
+            "seal/winrm",
+            "seal",
+            "service",
+            json!({"serviceName": "winrm", "ensure": "present", "startType": "auto"}),
+        ),
+        resource(
+            "seal/timeout",
+            "seal",
+            "winrmSetting",
+            json!({"setting": "MaxTimeoutms", "value": "60000"}),
+        ),
+        resource(
+            "seal/cache",
+            "seal",
+            "directory",
+            json!({"path": r"C:\imagegen\cache", "ensure": "absent"}),
+        ),
+        resource("seal/temp", "seal", "directory", json!({"path": r"C:\Windows\Temp", "ensure": "empty"})),
+        resource("seal/user", "seal", "localUser", json!({"userName": "packer", "ensure": "disabled"})),
+        resource("seal/listener", "seal", "winrmListener", json!({"transport": "HTTPS", "ensure": "absent"})),
+        resource(
+            "seal/sysprep",
+            "seal",
+            "sysprep",
+            json!({
+                "imageState": "IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE", "finish": "quit",
+                "unattend": format!(r"{CONF}\Unattend.xml"),
+            }),
+        ),
+    ]
+}

@@ -1,0 +1,145 @@
+//! Windows paths as text: one spelling, comparison without case, and what Windows forbids.
+
+/// Longest path without the long-path opt-in, which neither containerd nor PowerShell 5.1 takes.
+const LONGEST: usize = 259;
+const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+/// Backslashes only, none at the end but a drive's.
+pub(super) fn normal(path: &str) -> String {
+    let path = path.replace('/', r"\");
+    let trimmed = path.trim_end_matches('\\');
+    match trimmed.strip_suffix(':') {
+        Some(drive) if drive.len() == 1 => format!(r"{trimmed}\"),
+        _ => trimmed.to_owned(),
+    }
+}
+
+/// What two spellings of one path have in common.
+pub(super) fn key(path: &str) -> String {
+    normal(path).to_lowercase()
+}
+
+/// The directory a normal path lies in; none for a drive.
+pub(super) fn parent(path: &str) -> Option<String> {
+    let (above, name) = path.rsplit_once('\\')?;
+    (!name.is_empty()).then(|| normal(&format!(r"{above}\")))
+}
+
+/// Every directory above a normal path, the nearest first.
+pub(super) fn ancestors(path: &str) -> impl Iterator<Item = String> {
+    std::iter::successors(parent(path), |above| parent(above))
+}
+
+/// Whether one key lies somewhere below the other.
+pub(super) fn is_below(path: &str, above: &str) -> bool {
+    path.strip_prefix(above)
+        .is_some_and(|rest| above.ends_with('\\') && !rest.is_empty() || rest.starts_with('\\'))
+}
+
+/// Whether it begins with a drive: `C:\…` or `C:/…`.
+pub(super) fn is_absolute(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    bytes.len() >= 3 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && matches!(bytes[2], b'\\' | b'/')
+}
+
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit(['\\', '/']).next().unwrap_or(path)
+}
+
+/// The file's name without suffix, in lower case.
+pub(super) fn stem(path: &str) -> String {
+    let name = file_name(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase()
+}
+
+pub(super) fn has_extension(path: &str) -> bool {
+    file_name(path).rsplit_once('.').is_some_and(|(stem, suffix)| !stem.is_empty() && !suffix.is_empty())
+}
+
+/// Why Windows, or we, would not take the path.
+pub(super) fn fault(path: &str) -> Option<String> {
+    if !is_absolute(path) {
+        return Some("is not absolute".to_owned());
+    }
+    if path.encode_utf16().count() > LONGEST {
+        return Some(format!("is longer than {LONGEST} characters"));
+    }
+    normal(&path[2..]).split('\\').skip(1).find_map(name_fault)
+}
+
+fn name_fault(name: &str) -> Option<String> {
+    if name.contains(':') {
+        return Some(format!("names an alternate data stream, `{name}`"));
+    }
+    if let Some(bad) = name.chars().find(|c| "<>\"|?*".contains(*c) || c.is_control()) {
+        return Some(format!("has the forbidden character {bad:?} in `{name}`"));
+    }
+    if name.is_empty() || name == "." || name == ".." {
+        return Some("has an empty or relative part".to_owned());
+    }
+    if name.ends_with(['.', ' ']) || name.starts_with(' ') {
+        return Some(format!("has a part that begins with a blank or ends with a blank or dot, `{name}`"));
+    }
+    is_reserved(name).then(|| format!("uses the device name `{name}`"))
+}
+
+fn is_reserved(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name).trim_end().to_lowercase();
+    let numbered = |device: &str| {
+        stem.strip_prefix(device).is_some_and(|digit| matches!(digit.as_bytes(), [b'1'..=b'9']))
+    };
+    RESERVED.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_path_have_one_key() {
+        for spelling in [r"C:\K\kubelet.exe", "c:/k/kubelet.exe", r"C:\k\KUBELET.EXE\"] {
+            assert_eq!(key(spelling), r"c:\k\kubelet.exe");
+        }
+        assert_eq!(normal(r"C:\"), r"C:\");
+        assert_eq!(normal("C:/"), r"C:\");
+    }
+
+    #[test]
+    fn climbs_to_the_drive() {
+        let above: Vec<String> = ancestors(r"C:\opt\cni\bin").collect();
+        assert_eq!(above, [r"C:\opt\cni", r"C:\opt", r"C:\"]);
+        assert!(is_below(r"c:\opt\cni", r"c:\opt"));
+        assert!(is_below(r"c:\opt", r"c:\"));
+        assert!(!is_below(r"c:\optional", r"c:\opt"));
+        assert!(!is_below(r"c:\opt", r"c:\opt"));
+    }
+
+    #[test]
+    fn refuses_what_windows_refuses() {
+        let long = format!(r"C:\{}", "a".repeat(260));
+        for (path, part) in [
+            ("k", "not absolute"),
+            (r"\k", "not absolute"),
+            (r"\\server\share", "not absolute"),
+            (r"C:k", "not absolute"),
+            (long.as_str(), "longer than 259"),
+            (r"C:\a:b", "alternate data stream"),
+            (r"C:\a?", "forbidden character '?'"),
+            (r"C:\a\*", "forbidden character '*'"),
+            ("C:\\a\u{7}", "forbidden character"),
+            (r"C:\a\\b", "empty or relative"),
+            (r"C:\a\..\b", "empty or relative"),
+            (r"C:\a.\b", "ends with a blank or dot"),
+            (r"C:\a \b", "ends with a blank or dot"),
+            (r"C:\NUL", "device name"),
+            (r"C:\a\com1.txt", "device name"),
+            (r"C:\lpt9", "device name"),
+        ] {
+            let fault = fault(path).unwrap_or_default();
+            assert!(fault.contains(part), "{path}: {fault}");
+        }
+        for path in [r"C:\", r"C:\k", "c:/opt/cni/bin", r"C:\k\.hidden", r"C:\com", r"C:\com10", r"C:\k\"] {
+            assert_eq!(fault(path), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What is wrong with a plan: which rule, which resource, in which file, and what to do.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A rule of the machine model. Its id is the variant in kebab case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    AfterListener,
+    AnswerFileMissing,
+    BadPath,
+    BuildLeftover,
+    CriEndpoint,
+    DependencyCycle,
+    DependencyMissing,
+    DependencyStart,
+    DigestMalformed,
+    DuplicateResource,
+    EnvironmentNamesMissingFile,
+    FeatureBeforeRestart,
+    FeatureMissing,
+    FlagFileMissing,
+    InsecureProgram,
+    LinkTargetMissing,
+    NameConflict,
+    ParentDirectoryMissing,
+    PathConflict,
+    PathEntryWithoutDirectory,
+    PortMalformed,
+    PortWithoutRule,
+    PropertyMissing,
+    RegistryKind,
+    SddlInvalid,
+    ServiceProgramLater,
+    ServiceProgramMissing,
+    ServiceStartsTooEarly,
+    ServiceUnknown,
+    SysprepMissing,
+    ToolMissing,
+    UnknownFlag,
+    UnknownGate,
+}
+
+impl Rule {
+    pub const ALL: [Self; 33] = [
+        Self::AfterListener,
+        Self::AnswerFileMissing,
+        Self::BadPath,
+        Self::BuildLeftover,
+        Self::CriEndpoint,
+        Self::DependencyCycle,
+        Self::DependencyMissing,
+        Self::DependencyStart,
+        Self::DigestMalformed,
+        Self::DuplicateResource,
+        Self::EnvironmentNamesMissingFile,
+        Self::FeatureBeforeRestart,
+        Self::FeatureMissing,
+        Self::FlagFileMissing,
+        Self::InsecureProgram,
+        Self::LinkTargetMissing,
+        Self::NameConflict,
+        Self::ParentDirectoryMissing,
+        Self::PathConflict,
+        Self::PathEntryWithoutDirectory,
+        Self::PortMalformed,
+        Self::PortWithoutRule,
+        Self::PropertyMissing,
+        Self::RegistryKind,
+        Self::SddlInvalid,
+        Self::ServiceProgramLater,
+        Self::ServiceProgramMissing,
+        Self::ServiceStartsTooEarly,
+        Self::ServiceUnknown,
+        Self::SysprepMissing,
+        Self::ToolMissing,
+        Self::UnknownFlag,
+        Self::UnknownGate,
+    ];
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, character) in format!("{self:?}").chars().enumerate() {
+            if at > 0 && character.is_ascii_uppercase() {
+                formatter.write_str("-")?;
+            }
+            write!(formatter, "{}", character.to_ascii_lowercase())?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Problem {
+    pub rule: Rule,
+    /// The resource's name, or what the target brings (`target/azure`).
+    pub resource: String,
+    /// Empty where no step is at fault.
+    pub step_file: String,
+    pub message: String,
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.rule, self.resource)?;
+        if !self.step_file.is_empty() {
+            write!(formatter, " ({})", self.step_file)?;
+        }
+        write!(formatter, ": {}; {}", self.message, self.remedy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_the_ones_in_json() {
+        for rule in Rule::ALL {
+            let json = serde_json::to_value(rule).expect("plain data");
+            assert_eq!(json, rule.to_string());
+        }
+        assert!(Rule::ALL.is_sorted(), "one each, in order");
+    }
+}

@@ -1,0 +1,142 @@
+//! Closed sets a user chooses from, each written one way everywhere.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::names::closest;
+
+/// A word that is none of a closed set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} `{given}`: {}", suggestion(.given, .known))]
+pub struct UnknownName {
+    pub what: &'static str,
+    pub given: String,
+    pub known: Vec<String>,
+}
+
+fn suggestion(given: &str, known: &[String]) -> String {
+    match closest(given, known.iter().map(String::as_str)) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("known are {}", known.join(", ")),
+    }
+}
+
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident, $what:literal, { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum $name {
+            $($(#[$variant_doc])* #[serde(rename = $text)] $variant,)+
+        }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|choice| choice.as_str() == text).ok_or_else(|| UnknownName {
+                    what: $what,
+                    given: text.to_owned(),
+                    known: Self::ALL.iter().map(|choice| choice.as_str().to_owned()).collect(),
+                })
+            }
+        }
+    };
+}
+
+choice!(
+    /// What runs the containers.
+    Runtime, "runtime", { Containerd = "containerd", Docker = "docker" }
+);
+
+choice!(
+    /// Which pod network the image carries programs for.
+    Cni, "CNI", {
+        /// Nothing but the directories: the cluster's DaemonSet brings programs and configuration.
+        None = "none",
+        FlannelHostgw = "flannel-hostgw",
+        FlannelOverlay = "flannel-overlay",
+        WinBridge = "win-bridge",
+        WinOverlay = "win-overlay",
+        Sdnbridge = "sdnbridge",
+        Sdnoverlay = "sdnoverlay",
+        AzureCni = "azure-cni",
+        Calico = "calico",
+    }
+);
+
+impl Cni {
+    /// Whether pods are reached through an encapsulating network.
+    #[must_use]
+    pub fn is_overlay(self) -> bool {
+        matches!(self, Self::FlannelOverlay | Self::WinOverlay | Self::Sdnoverlay)
+    }
+}
+
+choice!(
+    /// How kube-proxy, CNI and storage agents reach the host.
+    HostAccess, "host access", {
+        Hostprocess = "hostprocess",
+        Wins = "wins",
+        /// As Windows services, baked into the image.
+        Services = "services",
+    }
+);
+
+choice!(
+    /// How payloads get into the guest.
+    Delivery, "delivery", {
+        /// The guest downloads pinned URLs and checks digests.
+        Download = "download",
+        /// A CD image.
+        Media = "media",
+        /// SFTP.
+        Upload = "upload",
+        /// Downloads from another prefix.
+        Mirror = "mirror",
+    }
+);
+
+choice!(
+    /// How results are printed.
+    Format, "format", { Text = "text", Json = "json" }
+);
+
+choice!(
+    /// What Packer does when a build fails.
+    OnError, "reaction to an error", { Cleanup = "cleanup", Abort = "abort", Ask = "ask" }
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_words_get_the_nearest_known_one() {
+        let message = |text: &str| text.parse::<Cni>().expect_err(text).to_string();
+        assert_eq!(message("flanel-overlay"), "unknown CNI `flanel-overlay`: did you mean `flannel-overlay`?");
+        assert_eq!(
+            "x".parse::<Runtime>().expect_err("x").to_string(),
+            "unknown runtime `x`: known are containerd, docker"
+        );
+    }
+}

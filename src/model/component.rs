@@ -1,0 +1,221 @@
+//! Components: what can be put into an image, where it is published, what is known of its bytes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::resource::{ArchiveFormat, PinAlgorithm};
+use super::version::{Version, VersionRange};
+
+/// `manifests/components/<name>.json`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Component {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// File name without suffix.
+    pub name: String,
+    pub summary: String,
+    /// SPDX expression.
+    pub license: String,
+    /// Package URL with the placeholder `{version}`.
+    pub purl: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// How releases are published, by version; the first range that holds a version counts.
+    pub releases: Vec<Release>,
+    /// Every published digest that is known, including those that only tell drift.
+    #[serde(default)]
+    pub pins: Vec<Pin>,
+}
+
+/// Where and how the versions of a range are published. In URLs `{version}` stands for the
+/// version, `{version_}` for the version with underscores in the place of dots.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Release {
+    pub versions: VersionRange,
+    pub url: String,
+    pub kind: PayloadKind,
+    /// Files of an archive that images use. Empty for anything else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
+    /// Publisher's checksum files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checksums: Vec<ChecksumFile>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<Signature>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authenticode: Option<Authenticode>,
+    pub source: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PayloadKind {
+    /// A program that is used as it is.
+    #[serde(rename = "exe")]
+    Exe,
+    #[serde(rename = "zip")]
+    Zip,
+    #[serde(rename = "tar.gz")]
+    TarGz,
+    #[serde(rename = "msi")]
+    Msi,
+    /// A script or any other file that is used as it is.
+    #[serde(rename = "file")]
+    File,
+}
+
+impl PayloadKind {
+    #[must_use]
+    pub fn archive_format(self) -> Option<ArchiveFormat> {
+        match self {
+            Self::Zip => Some(ArchiveFormat::Zip),
+            Self::TarGz => Some(ArchiveFormat::TarGz),
+            Self::Exe | Self::Msi | Self::File => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Member {
+    /// Name inside the archive; placeholders as in URLs.
+    pub member: String,
+    /// File name that images use.
+    pub file: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ChecksumFile {
+    pub url: String,
+    pub algorithm: PinAlgorithm,
+    pub format: ChecksumFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ChecksumFormat {
+    /// The digest and nothing else.
+    Bare,
+    /// `digest  name`, one or more lines.
+    Gnu,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Signature {
+    pub kind: SignatureKind,
+    /// Versions that carry it, where that is fewer than the release entry says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionRange>,
+    pub url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate_url: Option<String>,
+    /// Signer: e-mail, workflow, or key fingerprint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SignatureKind {
+    /// Detached cosign signature and short-lived certificate, without bundle.
+    CosignKeyless,
+    /// in-toto statements in a sigstore bundle, by GitHub's build provenance.
+    GithubAttestation,
+    /// OpenPGP, detached, over the checksum file.
+    OpenpgpOverChecksums,
+}
+
+/// Signatures inside the files themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Authenticode {
+    /// Subject of the signing certificate, as far as it is demanded.
+    pub publisher: String,
+    /// Globs of archive members that carry a signature; empty for the file itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
+}
+
+/// One published digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Pin {
+    pub version: Version,
+    pub algorithm: DigestAlgorithm,
+    pub digest: String,
+    /// Bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Where it differs from the release's pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    pub confidence: Confidence,
+    pub source: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum DigestAlgorithm {
+    Sha1,
+    Sha256,
+    Sha512,
+}
+
+impl DigestAlgorithm {
+    /// Length of the digest in hexadecimal digits.
+    #[must_use]
+    pub fn hex_length(self) -> usize {
+        match self {
+            Self::Sha1 => 40,
+            Self::Sha256 => 64,
+            Self::Sha512 => 128,
+        }
+    }
+
+    /// What may pin bytes: SHA-1 may not.
+    #[must_use]
+    pub fn pin(self) -> Option<PinAlgorithm> {
+        match self {
+            Self::Sha1 => None,
+            Self::Sha256 => Some(PinAlgorithm::Sha256),
+            Self::Sha512 => Some(PinAlgorithm::Sha512),
+        }
+    }
+}
+
+/// How well a digest is attested.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// A later record of the same source disagrees: tells drift, never pins.
+    Superseded,
+    /// The publisher replaced the bytes at this URL: tells drift, never pins.
+    Mutable,
+    /// One unrelated public repository.
+    Low,
+    /// One package manager's manifest or a thin CI pin.
+    Medium,
+    /// Two independent sources, or a build that runs the check.
+    High,
+    /// The publisher's own record.
+    Authoritative,
+}
+
+impl Pin {
+    /// Whether the digest may decide which bytes are used.
+    #[must_use]
+    pub fn usable(&self) -> bool {
+        self.algorithm.pin().is_some() && self.confidence >= Confidence::Low
+    }
+}

@@ -1,0 +1,17 @@
+//! Values: what things are, without doing anything.
+
+pub mod choice;
+pub mod command_line;
+pub mod component;
+pub mod json;
+pub mod kubernetes;
+pub mod names;
+pub mod plan;
+pub mod resource;
+pub mod rules;
+pub mod selection;
+pub mod situation;
+pub mod step;
+pub mod target;
+pub mod version;
+pub mod windows;

@@ -1,0 +1,200 @@
+//! The plan: what an image will hold, with the reason for each choice.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::choice::{Cni, Delivery, HostAccess, Runtime};
+use super::component::{Authenticode, ChecksumFile, Confidence, Member, PayloadKind, Signature};
+use super::kubernetes::KubernetesLine;
+use super::resource::PinAlgorithm;
+use super::selection::{ImageDefinition, Proxy};
+use super::situation::Situation;
+use super::target::Target;
+use super::version::Version;
+use super::windows::WindowsRelease;
+
+/// Everything later stages need, resolved. Made by `resolve` alone.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What was asked for, with what it came to.
+    pub selection: ImageDefinition,
+    pub target: Target,
+    pub windows: WindowsRelease,
+    /// Lowest update revision that the chosen features need; 0 where none is known.
+    pub minimum_revision: u32,
+    pub line: KubernetesLine,
+    pub kubernetes: Version,
+    pub runtime: Runtime,
+    pub runtime_version: Version,
+    pub cni: Cni,
+    pub host_access: HostAccess,
+    pub delivery: Delivery,
+    pub pause: String,
+    pub images: Vec<String>,
+    pub proxy: Proxy,
+    pub groups: Vec<PlannedGroup>,
+    /// Values of the target's variables, defaults included. Never a secret.
+    pub variables: BTreeMap<String, Value>,
+    /// Chosen value of each of the target's selectors.
+    pub selectors: BTreeMap<String, String>,
+    /// Variables that the workspace declares, with or without a value.
+    pub declared: Vec<String>,
+    pub missing: Vec<MissingVariable>,
+    pub packer: PlannedPacker,
+    pub warnings: Vec<Warning>,
+    /// Every component and group of the catalog, whether planned or not.
+    pub known: Vec<String>,
+    /// SHA-256 over the catalog's entries that this plan was made from.
+    pub catalog: String,
+}
+
+impl Plan {
+    #[must_use]
+    pub fn situation(&self) -> Situation {
+        let mut components: BTreeMap<String, Version> = BTreeMap::new();
+        for group in &self.groups {
+            components.insert(group.name.clone(), group.version.clone());
+            for artifact in &group.artifacts {
+                components.insert(artifact.component.clone(), artifact.version.clone());
+            }
+        }
+        Situation {
+            target: self.target.name.clone(),
+            windows: self.windows.release.clone(),
+            kubernetes: self.kubernetes.clone(),
+            runtime: self.runtime,
+            runtime_version: Some(self.runtime_version.clone()),
+            cni: self.cni,
+            host_access: self.host_access,
+            delivery: self.delivery,
+            components,
+        }
+    }
+
+    pub fn artifacts(&self) -> impl Iterator<Item = &PlannedArtifact> {
+        self.groups.iter().flat_map(|group| &group.artifacts)
+    }
+
+    /// Components without a digest that could decide which bytes are used.
+    pub fn unpinned(&self) -> impl Iterator<Item = &PlannedArtifact> {
+        self.artifacts().filter(|artifact| !artifact.is_pinned())
+    }
+}
+
+/// Components that come together, with why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedGroup {
+    pub name: String,
+    pub version: Version,
+    pub reason: String,
+    pub source: String,
+    pub artifacts: Vec<PlannedArtifact>,
+}
+
+/// One published file that the image needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PlannedArtifact {
+    pub component: String,
+    pub version: Version,
+    pub url: String,
+    /// Last part of the URL.
+    pub file: String,
+    pub kind: PayloadKind,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
+    /// Bytes, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Digests that decide which bytes are used; none where nobody's digest is known.
+    pub digests: Vec<PinnedDigest>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checksums: Vec<ChecksumFile>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<Signature>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authenticode: Option<Authenticode>,
+    pub license: String,
+    pub purl: String,
+}
+
+impl PlannedArtifact {
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        !self.digests.is_empty()
+    }
+
+    /// The digest that the guest checks.
+    #[must_use]
+    pub fn digest(&self) -> Option<&PinnedDigest> {
+        self.digests.first()
+    }
+
+    /// `pinned (sha256, medium)` or `unpinned`.
+    #[must_use]
+    pub fn pin_state(&self) -> String {
+        match self.digest() {
+            Some(digest) => {
+                let algorithm = match digest.algorithm {
+                    PinAlgorithm::Sha256 => "sha256",
+                    PinAlgorithm::Sha512 => "sha512",
+                };
+                let confidence = format!("{:?}", digest.confidence).to_lowercase();
+                format!("pinned ({algorithm}, {confidence})")
+            }
+            None => "unpinned".to_owned(),
+        }
+    }
+}
+
+/// A digest with where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PinnedDigest {
+    pub algorithm: PinAlgorithm,
+    pub digest: String,
+    pub confidence: Confidence,
+    pub source: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PlannedPacker {
+    pub version: Version,
+    pub plugins: Vec<PlannedPlugin>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PlannedPlugin {
+    pub name: String,
+    pub source: String,
+    pub version: Version,
+}
+
+/// A variable of the target that a bake needs and that nobody gave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MissingVariable {
+    /// One name, or several of which one is enough.
+    pub names: Vec<String>,
+    pub description: String,
+    pub sensitive: bool,
+    /// How to give it, as short imperatives.
+    pub from: Vec<String>,
+}
+
+/// Something that does not stop a build and must be known.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Warning {
+    /// `security-floor`, `unpinned`, …
+    pub id: String,
+    /// What it is about: a CVE, a component.
+    pub subject: String,
+    pub message: String,
+}

@@ -1,0 +1,72 @@
+//! Rules of the catalog that no single component, line or release owns.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::step::When;
+use super::version::VersionRange;
+
+/// `manifests/rules.json`: combinations that cannot work, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Rules {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    pub refusals: Vec<RefusalRule>,
+}
+
+/// A combination is refused where `when` and every component's range hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct RefusalRule {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub components: BTreeMap<String, VersionRange>,
+    /// Why it cannot work.
+    pub reason: String,
+    /// The nearest good choice, as an imperative.
+    pub instead: String,
+    pub source: String,
+}
+
+/// `manifests/contents.json`: which components an image gets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Contents {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    pub groups: Vec<Group>,
+}
+
+/// Components that come together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Group {
+    /// Name that steps use; a component's own where it stands alone.
+    pub name: String,
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    /// Only where the user names the component.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_request: bool,
+    /// Sets of components that each give the whole; the one with the fewest unpinned artifacts is
+    /// taken, the first of equals.
+    pub alternatives: Vec<Vec<Part>>,
+    pub reason: String,
+    pub source: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Part {
+    pub component: String,
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    /// Its version is the Kubernetes version.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows_kubernetes: bool,
+}

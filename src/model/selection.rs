@@ -1,0 +1,124 @@
+//! What a user asks for: flags over an image definition, before anything is resolved.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::choice::{Cni, Delivery, HostAccess, Runtime};
+use super::version::Version;
+
+/// `imagegen.json`, and equally what the flags say.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ImageDefinition {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// `azure`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// `2022`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<String>,
+    /// `1.36`, `1.36.4` or `stable`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cni: Option<Cni>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_access: Option<HostAccess>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updates: Option<Updates>,
+    /// Container images to pull while baking, each with its digest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
+    /// Component → version, in the place of the default.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub components: BTreeMap<String, Version>,
+    /// The target's variables. Secrets do not belong here: they come from the environment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packer: Option<PackerChoice>,
+}
+
+/// Proxies of the finished node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Proxy {
+    #[serde(default)]
+    pub http: String,
+    #[serde(default)]
+    pub https: String,
+    #[serde(default)]
+    pub no_proxy: String,
+}
+
+/// Windows updates during the bake.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Updates {
+    pub mode: UpdateMode,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum UpdateMode {
+    /// The source image as it is published.
+    None,
+}
+
+/// Another Packer or other plugins than the catalog pins.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PackerChoice {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// Plugin → version (`"azure": "1.4.5"`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub plugins: BTreeMap<String, Version>,
+}
+
+impl ImageDefinition {
+    /// `self` where it says something, else `base`; lists and maps of both, `self` last and winning.
+    #[must_use]
+    pub fn over(self, base: Self) -> Self {
+        let packer = match (self.packer, base.packer) {
+            (Some(mine), Some(theirs)) => Some(PackerChoice {
+                version: mine.version.or(theirs.version),
+                plugins: merged(theirs.plugins, mine.plugins),
+            }),
+            (mine, theirs) => mine.or(theirs),
+        };
+        let mut images = base.images;
+        images.extend(self.images);
+        Self {
+            schema: None,
+            target: self.target.or(base.target),
+            windows: self.windows.or(base.windows),
+            kubernetes: self.kubernetes.or(base.kubernetes),
+            runtime: self.runtime.or(base.runtime),
+            cni: self.cni.or(base.cni),
+            host_access: self.host_access.or(base.host_access),
+            delivery: self.delivery.or(base.delivery),
+            updates: self.updates.or(base.updates),
+            images,
+            proxy: self.proxy.or(base.proxy),
+            components: merged(base.components, self.components),
+            variables: merged(base.variables, self.variables),
+            packer,
+        }
+    }
+}
+
+fn merged<V>(mut base: BTreeMap<String, V>, over: BTreeMap<String, V>) -> BTreeMap<String, V> {
+    base.extend(over);
+    base
+}

@@ -1,0 +1,105 @@
+//! What a `when` is asked about.
+
+use std::collections::BTreeMap;
+
+use super::choice::{Cni, Delivery, HostAccess, Runtime};
+use super::step::When;
+use super::version::{Version, VersionRange};
+
+/// The choices of a plan, as far as conditions name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Situation {
+    pub target: String,
+    pub windows: String,
+    pub kubernetes: Version,
+    pub runtime: Runtime,
+    pub runtime_version: Option<Version>,
+    pub cni: Cni,
+    pub host_access: HostAccess,
+    pub delivery: Delivery,
+    /// Groups and components that are part of the plan.
+    pub components: BTreeMap<String, Version>,
+}
+
+impl Situation {
+    /// Whether every condition that `when` gives holds. A range that cannot be read never holds.
+    #[must_use]
+    pub fn holds(&self, when: &When) -> bool {
+        listed(when.target.as_ref(), &self.target)
+            && listed(when.windows.as_ref(), &self.windows)
+            && in_range(when.kubernetes.as_ref(), Some(&self.kubernetes))
+            && listed(when.runtime.as_ref(), self.runtime.as_str())
+            && in_range(when.runtime_version.as_ref(), self.runtime_version.as_ref())
+            && listed(when.cni.as_ref(), self.cni.as_str())
+            && listed(when.host_access.as_ref(), self.host_access.as_str())
+            && listed(when.delivery.as_ref(), self.delivery.as_str())
+            && when.component.as_ref().is_none_or(|names| names.iter().all(|name| self.component(name)))
+    }
+
+    fn component(&self, name: &str) -> bool {
+        match name.strip_prefix('!') {
+            Some(name) => !self.components.contains_key(name),
+            None => self.components.contains_key(name),
+        }
+    }
+}
+
+fn listed(names: Option<&Vec<String>>, name: &str) -> bool {
+    names.is_none_or(|names| names.iter().any(|known| known == name))
+}
+
+fn in_range(range: Option<&VersionRange>, version: Option<&Version>) -> bool {
+    match (range, version) {
+        (None, _) => true,
+        (Some(range), Some(version)) => range.contains(version),
+        (Some(_), None) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn situation() -> Situation {
+        Situation {
+            target: "azure".to_owned(),
+            windows: "2019".to_owned(),
+            kubernetes: "1.20.0".parse().expect("version"),
+            runtime: Runtime::Containerd,
+            runtime_version: "1.7.27".parse().ok(),
+            cni: Cni::None,
+            host_access: HostAccess::Wins,
+            delivery: Delivery::Download,
+            components: [("wins".to_owned(), "0.0.4".parse().expect("version"))].into(),
+        }
+    }
+
+    #[test]
+    fn every_condition_can_fail_alone() {
+        let situation = situation();
+        for (holds, text) in [
+            (true, "{}"),
+            (true, r#"{"target":["aws","azure"]}"#),
+            (false, r#"{"target":["aws"]}"#),
+            (false, r#"{"target":[]}"#),
+            (false, r#"{"windows":["2022"]}"#),
+            (true, r#"{"kubernetes":">=1.20.0, <1.21.0"}"#),
+            (false, r#"{"kubernetes":">=1.24.0"}"#),
+            (false, r#"{"runtime":["docker"]}"#),
+            (false, r#"{"runtimeVersion":">=2.0.0"}"#),
+            (false, r#"{"cni":["calico"]}"#),
+            (false, r#"{"hostAccess":["services"]}"#),
+            (false, r#"{"delivery":["media"]}"#),
+            (true, r#"{"component":["wins","!csi-proxy"]}"#),
+            (false, r#"{"component":["!wins"]}"#),
+        ] {
+            let when: When = serde_json::from_str(text).expect(text);
+            assert_eq!(situation.holds(&when), holds, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_range_that_is_none_is_refused_when_read() {
+        assert!(serde_json::from_str::<When>(r#"{"kubernetes":"1.20"}"#).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! Steps: ordered groups of resources, as written in `provisioners/steps/*.json`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::resource::Lifetime;
+use super::version::VersionRange;
+
+/// When a resource is applied. The order here is the order in the guest.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// What the following phases and restarts need.
+    Bootstrap,
+    /// Features and updates; a restart follows.
+    Prepare,
+    /// Everything else; a restart follows.
+    Install,
+    /// Nothing is set: assertions that need the restarted machine.
+    Test,
+    /// Takes away what the build needed, then generalises.
+    Seal,
+}
+
+/// A step file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Step {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// File name without number and suffix.
+    pub id: String,
+    pub summary: String,
+    pub phase: Phase,
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    pub resources: Vec<StepResource>,
+}
+
+/// A resource before its values are rendered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct StepResource {
+    /// Unique in its step; a Tera expression where `each` is given.
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    /// Repeats the resource over a list of the facts, named by its path (`kubernetes.files`);
+    /// each turn's value is `item`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<String>,
+    #[serde(default, skip_serializing_if = "is_image")]
+    pub lifetime: Lifetime,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<u32>,
+    /// Where the fact comes from.
+    pub source: String,
+    /// Values are literal JSON. A string that holds `{{ … }}` is a Tera expression over the facts;
+    /// the object `{"fact": "path"}` is replaced by that fact, whatever its type;
+    /// the object `{"template": "name"}` by the rendered file `provisioners/templates/<name>`.
+    pub properties: Map<String, Value>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_image(lifetime: &Lifetime) -> bool {
+    *lifetime == Lifetime::Image
+}
+
+/// All given conditions must hold. An empty list never holds; an absent one always does.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct When {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Vec<String>>,
+    /// A version range such as `>=1.24.0, <1.28.0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<VersionRange>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Vec<String>>,
+    /// A version range of the chosen runtime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_version: Option<VersionRange>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cni: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_access: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Vec<String>>,
+    /// A component that is (or, with a leading `!`, is not) part of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component: Option<Vec<String>>,
+}
+
+impl When {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,361 @@
+//! Versions and ranges of versions, as the publishers of node components write them.
+//!
+//! Not semantic versioning: `19.03.12`, `8.6.0.0p1`, `2.24-101` and `1.9.1-flannel3` are all met.
+//! Dotted numbers decide first; a pre-release (`-rc.1`, `-alpha.2`, `-beta.0`) sorts before the
+//! release it announces; any other rest sorts after it, numbers in it as numbers.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A version without leading `v`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Version(String);
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a version: {reason}")]
+pub struct VersionError {
+    text: String,
+    reason: &'static str,
+}
+
+impl Version {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A version that stands in the program's text.
+    ///
+    /// # Panics
+    /// If it is none, which a test of the caller would see.
+    #[must_use]
+    pub fn literal(text: &'static str) -> Self {
+        text.parse().expect("a version in the program's text is one")
+    }
+
+    /// The dotted numbers at the start.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<u64> {
+        self.split().0
+    }
+
+    /// `1.20` of `1.20.0`.
+    #[must_use]
+    pub fn minor(&self) -> String {
+        let numbers = self.numbers();
+        match numbers.as_slice() {
+            [major, minor, ..] => format!("{major}.{minor}"),
+            _ => self.0.clone(),
+        }
+    }
+
+    #[must_use]
+    pub fn is_prerelease(&self) -> bool {
+        is_prerelease(self.split().1)
+    }
+
+    fn split(&self) -> (Vec<u64>, &str) {
+        let end = self
+            .0
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(self.0.len());
+        let (head, rest) = self.0.split_at(end);
+        (head.split('.').filter_map(|part| part.parse().ok()).collect(), rest)
+    }
+}
+
+fn is_prerelease(rest: &str) -> bool {
+    ["-alpha", "-beta", "-rc", "-pre"].iter().any(|marker| rest.starts_with(marker))
+}
+
+impl FromStr for Version {
+    type Err = VersionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = |reason| VersionError { text: text.to_owned(), reason };
+        if text.is_empty() {
+            return Err(error("it is empty"));
+        }
+        if text.starts_with(['v', 'V']) {
+            return Err(error("leave out the leading `v`"));
+        }
+        if !text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+_".contains(&b)) {
+            return Err(error("only letters, digits, `.`, `-`, `+` and `_` are used in versions"));
+        }
+        if text.contains("..") || text.ends_with('.') || text.starts_with('.') {
+            return Err(error("a number is missing beside a dot"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for Version {
+    type Error = VersionError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Version> for String {
+    fn from(version: Version) -> Self {
+        version.0
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl Ord for Version {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let ((a, a_rest), (b, b_rest)) = (self.split(), other.split());
+        let length = a.len().max(b.len());
+        let at = |numbers: &[u64], index: usize| numbers.get(index).copied().unwrap_or(0);
+        (0..length)
+            .map(|index| at(&a, index).cmp(&at(&b, index)))
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+            .then_with(|| compare_rest(a_rest, b_rest))
+            .then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+fn compare_rest(a: &str, b: &str) -> Ordering {
+    let rank = |rest: &str| match rest {
+        "" => 1,
+        rest if is_prerelease(rest) => 0,
+        _ => 2,
+    };
+    rank(a).cmp(&rank(b)).then_with(|| chunks(a).cmp(&chunks(b)))
+}
+
+/// Runs of digits as numbers, everything else as text, so that `flannel10` follows `flannel9`.
+fn chunks(text: &str) -> Vec<(u64, &str)> {
+    let mut result = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        if digits > 0 {
+            result.push((rest[..digits].parse().unwrap_or(u64::MAX), ""));
+            rest = &rest[digits..];
+        } else {
+            let end = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            result.push((0, &rest[..end]));
+            rest = &rest[end..];
+        }
+    }
+    result
+}
+
+/// Comparators joined by commas (all hold), alternatives by ` || `; `*` is every version.
+///
+/// A pre-release belongs to the range that its release belongs to: `1.24.0-rc.1` is a 1.24.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct VersionRange {
+    text: String,
+    alternatives: Vec<Vec<(Operator, Version)>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl VersionRange {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    #[must_use]
+    pub fn contains(&self, version: &Version) -> bool {
+        let release = release_of(version);
+        self.alternatives.iter().any(|all| {
+            all.iter().all(|(operator, bound)| {
+                let order = if bound.is_prerelease() {
+                    version.cmp(bound)
+                } else {
+                    release.cmp(bound)
+                };
+                match operator {
+                    Operator::Equal => order.is_eq(),
+                    Operator::Less => order.is_lt(),
+                    Operator::LessOrEqual => order.is_le(),
+                    Operator::Greater => order.is_gt(),
+                    Operator::GreaterOrEqual => order.is_ge(),
+                }
+            })
+        })
+    }
+
+    /// Whether some version may lie in both, judged at and around every bound of the two.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let bounds = || self.alternatives.iter().chain(&other.alternatives).flatten();
+        let mut probes: Vec<Version> = bounds().map(|(_, bound)| bound.clone()).collect();
+        // Just above a bound lies its `.0.0.0.1`; below every bound lies 0.
+        probes.extend(bounds().map(|(_, bound)| Version(format!("{}.0.0.0.1", numeric(bound)))));
+        probes.push(Version("0".to_owned()));
+        probes.iter().any(|probe| self.contains(probe) && other.contains(probe))
+    }
+}
+
+fn numeric(version: &Version) -> String {
+    version.numbers().iter().map(u64::to_string).collect::<Vec<_>>().join(".")
+}
+
+fn release_of(version: &Version) -> Version {
+    if version.is_prerelease() { Version(numeric(version)) } else { version.clone() }
+}
+
+impl FromStr for VersionRange {
+    type Err = VersionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let alternatives =
+            text.split("||").map(parse_comparators).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { text: text.to_owned(), alternatives })
+    }
+}
+
+fn parse_comparators(text: &str) -> Result<Vec<(Operator, Version)>, VersionError> {
+    if text.trim() == "*" {
+        return Ok(Vec::new());
+    }
+    text.split(',').map(|part| parse_comparator(part.trim())).collect()
+}
+
+fn parse_comparator(part: &str) -> Result<(Operator, Version), VersionError> {
+    let (operator, rest) = [
+        (">=", Operator::GreaterOrEqual),
+        ("<=", Operator::LessOrEqual),
+        (">", Operator::Greater),
+        ("<", Operator::Less),
+        ("=", Operator::Equal),
+    ]
+    .into_iter()
+    .find_map(|(sign, operator)| part.strip_prefix(sign).map(|rest| (operator, rest)))
+    .ok_or_else(|| VersionError {
+        text: part.to_owned(),
+        reason: "a range starts with >=, >, <=, < or =",
+    })?;
+    Ok((operator, rest.trim().parse()?))
+}
+
+impl TryFrom<String> for VersionRange {
+    type Error = VersionError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<VersionRange> for String {
+    fn from(range: VersionRange) -> Self {
+        range.text
+    }
+}
+
+impl fmt::Display for VersionRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(text: &str) -> Version {
+        text.parse().expect(text)
+    }
+
+    fn range(text: &str) -> VersionRange {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn orders_as_publishers_count() {
+        for pair in [
+            ["1.9.0", "1.10.0"],
+            ["1.20.0-rc.1", "1.20.0"],
+            ["1.20.0-alpha.2", "1.20.0-rc.1"],
+            ["19.03.9", "19.03.12"],
+            ["2.24", "2.24-101"],
+            ["1.9.1-flannel3", "1.9.1-flannel10"],
+            ["1.18.9", "1.18.9+eksd.1-18-1"],
+            ["8.6.0.0p1", "8.9.1.0p1"],
+        ] {
+            assert!(version(pair[0]) < version(pair[1]), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_version() {
+        for (text, reason) in [
+            ("", "empty"),
+            ("v1.20.0", "leading `v`"),
+            ("1..2", "number is missing"),
+            ("1.20.", "number is missing"),
+            ("1.20 .0", "only letters"),
+            ("../x", "only letters"),
+            ("1.20.0;rm", "only letters"),
+        ] {
+            let error = text.parse::<Version>().expect_err(text).to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn ranges_hold_their_versions() {
+        for (text, inside, outside) in [
+            (">=1.4.0, <2.0.0", "1.7.27", "2.0.0"),
+            (">=1.24.0", "1.24.0-rc.1", "1.23.17"),
+            ("=2.24", "2.24", "2.24-101"),
+            (">=1.7.20, <1.8.0 || >=2.0.1", "2.0.4", "2.0.0"),
+            ("*", "0.0.1", ""),
+            ("<=1.22.0", "1.22.0", "1.22.1"),
+        ] {
+            assert!(range(text).contains(&version(inside)), "{text} {inside}");
+            if !outside.is_empty() {
+                assert!(!range(text).contains(&version(outside)), "{text} {outside}");
+            }
+        }
+        assert!("1.20".parse::<VersionRange>().is_err());
+    }
+
+    #[test]
+    fn overlap_is_seen_at_the_bounds() {
+        for (a, b, overlap) in [
+            ("<1.0.0", ">=1.0.0", false),
+            ("<=1.0.0", ">=1.0.0", true),
+            (">1.0.0", "<1.0.1", true),
+            ("*", ">=3.0.0", true),
+            (">=1.0.0, <2.0.0", ">=2.0.0", false),
+            ("=1.0.0", "=1.0.0", true),
+        ] {
+            assert_eq!(range(a).overlaps(&range(b)), overlap, "{a} / {b}");
+        }
+    }
+}

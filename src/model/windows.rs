@@ -1,0 +1,84 @@
+//! Windows releases: builds, image rules, minimum updates, settings, source images.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::resource::{RegistryData, RegistryKind};
+
+/// `manifests/windows/<release>.json`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct WindowsRelease {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// `2019`
+    pub release: String,
+    pub title: String,
+    pub build: u32,
+    pub channel: Channel,
+    /// Tag suffix of container images made for this release (`ltsc2022`, `1809`).
+    pub container_tag: String,
+    /// Builds whose process-isolated images run here.
+    pub runs_images_of: Vec<u32>,
+    /// Pause images (`registry/name:tag` without registry: the tag) that hold this build.
+    pub pause: Vec<String>,
+    pub minimum_updates: Vec<MinimumUpdate>,
+    pub registry: Vec<RegistrySetting>,
+    /// By target, what the marketplace calls the release's source image.
+    pub images: BTreeMap<String, Vec<SourceImage>>,
+    pub source: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Channel {
+    /// Long-term servicing.
+    Ltsc,
+    /// Semi-annual or annual: ends quickly, never a default.
+    Channel,
+}
+
+/// An update level below which something is known not to work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct MinimumUpdate {
+    /// What needs it: `overlay`, `dsr`, `gmsa`, `images`, `hns`, …
+    pub need: String,
+    /// Update build revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u32>,
+    /// `KB4489899`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kb: Option<String>,
+    pub source: String,
+}
+
+/// A registry value that nodes of this release want.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct RegistrySetting {
+    pub key: String,
+    pub name: String,
+    pub kind: RegistryKind,
+    pub data: RegistryData,
+    /// Month of the update that reads it (`2023-04B`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    pub source: String,
+    /// Where projects disagree: who, and what they set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<String>,
+}
+
+/// A source image in a marketplace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SourceImage {
+    /// `gen1`, `gen2`, `confidential`
+    pub generation: String,
+    /// The target's variables that name it (`image_publisher`, `image_offer`, `image_sku`, …).
+    pub variables: BTreeMap<String, String>,
+    pub source: String,
+}

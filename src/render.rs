@@ -1,0 +1,200 @@
+//! Plan + lock + guest plan → workspace: everything Packer needs, as bytes. Pure.
+//!
+//! HCL is static text with blocks chosen by tags in comments; values travel as JSON, where
+//! `${…}` is text. Secrets have no place in a workspace: it can be published.
+
+mod hcl;
+mod payload;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::embedded::{Tree, sha256};
+use crate::guest::{Guest, plan_json};
+use crate::lock::Lock;
+use crate::model::json::{self, JsonError};
+use crate::model::plan::Plan;
+use crate::model::target::{PackerBase, Target, Variable};
+
+pub use hcl::template as hcl_template;
+
+/// Files of a workspace.
+pub const FILES: &[&str] = &[
+    "README.md",
+    "build.pkr.hcl",
+    "guest-plan.json",
+    "imagegen.auto.pkrvars.json",
+    "imagegen.lock.json",
+    "payload.zip",
+    "plugins.pkr.hcl",
+    "source.pkr.hcl",
+    "variables.pkr.hcl",
+];
+
+/// A workspace, by file name.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// SHA-256 of `payload.zip`.
+    pub payload: String,
+    /// SHA-256 of `imagegen.lock.json`.
+    pub lock: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("packer has no file `{0}`")]
+    Missing(String),
+    #[error("unknown target `{name}`: {suggestion}")]
+    UnknownTarget { name: String, suggestion: String },
+    #[error("packer/{file}: {message}")]
+    Template { file: String, message: String },
+    #[error("payload.zip: {0}")]
+    Payload(#[from] zip::result::ZipError),
+    #[error("the predicted machine could not work:{}", listed(.0))]
+    Machine(Vec<crate::machine::Problem>),
+}
+
+fn listed(problems: &[crate::machine::Problem]) -> String {
+    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+}
+
+impl RenderError {
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Reads a target's descriptor.
+///
+/// # Errors
+/// No such target, or its descriptor is not one.
+pub fn target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
+    let names = packer.folders("targets");
+    if !names.iter().any(|known| known == name) {
+        let suggestion = crate::model::names::did_you_mean(name, names.iter().map(String::as_str));
+        return Err(RenderError::UnknownTarget { name: name.to_owned(), suggestion });
+    }
+    let path = format!("targets/{name}/target.json");
+    let bytes = packer.get(&path).ok_or_else(|| RenderError::Missing(path.clone()))?;
+    Ok(json::parse(&format!("packer/{path}"), bytes)?)
+}
+
+/// Reads what every target's workspace needs.
+///
+/// # Errors
+/// The file is missing or malformed.
+pub fn packer_base(packer: &Tree) -> Result<PackerBase, RenderError> {
+    let path = "packer.json";
+    let bytes = packer.get(path).ok_or_else(|| RenderError::Missing(path.to_owned()))?;
+    Ok(json::parse(&format!("packer/{path}"), bytes)?)
+}
+
+/// Renders a workspace.
+///
+/// # Errors
+/// A template of `packer` is missing or wrong.
+pub fn render(
+    plan: &Plan,
+    lock: &Lock,
+    guest: &Guest,
+    packer: &Tree,
+    provisioners: &Tree,
+) -> Result<Workspace, RenderError> {
+    let base = packer_base(packer)?;
+    let guest_plan = plan_json(&guest.plan);
+    let payload = payload::payload(&guest_plan, provisioners)?;
+    let payload_digest = sha256(&payload);
+    let lock_text = lock.encode();
+    let lock_digest = sha256(lock_text.as_bytes());
+    let declared = declared(plan, &base);
+    let context = context(plan);
+    let folder = format!("targets/{}", plan.target.name);
+    let mut files = BTreeMap::new();
+    for (name, path) in [
+        ("plugins.pkr.hcl", format!("{folder}/plugins.pkr.hcl")),
+        ("source.pkr.hcl", format!("{folder}/source.pkr.hcl")),
+        ("build.pkr.hcl", "build.pkr.hcl".to_owned()),
+        ("README.md", "workspace.md".to_owned()),
+    ] {
+        files.insert(name.to_owned(), hcl::rendered(packer, &path, &context)?.into_bytes());
+    }
+    files.insert("variables.pkr.hcl".to_owned(), hcl::variables(&declared).into_bytes());
+    let values = values(plan, &payload_digest, &lock_digest);
+    files.insert("imagegen.auto.pkrvars.json".to_owned(), json::pretty(&values).into_bytes());
+    files.insert("guest-plan.json".to_owned(), guest_plan.into_bytes());
+    files.insert("payload.zip".to_owned(), payload);
+    files.insert("imagegen.lock.json".to_owned(), lock_text.into_bytes());
+    Ok(Workspace { files, payload: payload_digest, lock: lock_digest })
+}
+
+fn declared<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
+    let target = plan.target.variables.iter().filter(|variable| plan.declared.contains(&variable.name));
+    target.chain(&base.variables).collect()
+}
+
+/// Values of variables: never those of secrets, and none for what nobody gave.
+fn values(plan: &Plan, payload: &str, lock: &str) -> Value {
+    let mut values: Map<String, Value> =
+        plan.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    values.insert("payload_sha256".to_owned(), json!(payload));
+    values.insert(
+        "image_tags".to_owned(),
+        json!({
+            "imagegen-kubernetes": plan.kubernetes,
+            "imagegen-windows": plan.windows.release,
+            "imagegen-runtime": format!("{}-{}", plan.runtime, plan.runtime_version),
+            "imagegen-lock": lock,
+        }),
+    );
+    Value::Object(values)
+}
+
+/// What the templates may name. Conditions test booleans alone, and every one of them is here.
+#[must_use]
+pub fn context(plan: &Plan) -> Value {
+    let has: Map<String, Value> = plan
+        .target
+        .variables
+        .iter()
+        .map(|variable| (variable.name.clone(), json!(plan.declared.contains(&variable.name))))
+        .collect();
+    let uses: Map<String, Value> = plan
+        .target
+        .selectors
+        .iter()
+        .flat_map(|selector| selector.values.iter().map(move |value| (selector, value)))
+        .map(|(selector, value)| {
+            let chosen = plan.selectors.get(&selector.name) == Some(&value.value);
+            (format!("{}_{}", selector.name, value.value), json!(chosen))
+        })
+        .collect();
+    let plugin = plan.packer.plugins.first();
+    json!({
+        "has": has,
+        "uses": uses,
+        "packer": { "version": plan.packer.version },
+        "plugin": {
+            "address": plugin.map_or("", |plugin| plugin.source.as_str()),
+            "version": plugin.map_or("", |plugin| plugin.version.as_str()),
+        },
+        "target": {
+            "name": plan.target.name,
+            "title": plan.target.title,
+            "builder": plan.target.builder,
+            "build_user": plan.target.guest.build_user,
+        },
+        "image": {
+            "windows": plan.windows.release,
+            "kubernetes": plan.kubernetes,
+            "runtime": plan.runtime,
+            "runtime_version": plan.runtime_version,
+        },
+        "missing": plan.missing.iter().flat_map(|missing| &missing.names).collect::<Vec<_>>(),
+        "unpinned": plan.unpinned().map(|artifact| format!("{} {}", artifact.component, artifact.version)).collect::<Vec<_>>(),
+    })
+}

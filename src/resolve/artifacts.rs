@@ -1,0 +1,170 @@
+//! A component and a version → the published file and what pins it.
+
+use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
+use crate::model::plan::{PinnedDigest, PlannedArtifact};
+use crate::model::version::Version;
+
+use super::Refusal;
+
+pub(super) fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Refusal> {
+    let pins: Vec<&Pin> =
+        component.pins.iter().filter(|pin| pin.version == *version && pin.usable()).collect();
+    let release = component.releases.iter().find(|release| release.versions.contains(version));
+    let Some(release) = release else {
+        return Err(Refusal::new(
+            "version-unknown",
+            format!("no release of {} holds version {version}", component.name),
+            latest(component),
+            &format!("manifests/components/{}.json", component.name),
+        ));
+    };
+    let pattern = fill(&release.url, version);
+    // Bytes that are pinned under another address are better than bytes nobody knows.
+    let url = if pins.iter().any(|pin| pin.url.is_none()) {
+        pattern
+    } else {
+        pins.iter().find_map(|pin| pin.url.clone()).unwrap_or(pattern)
+    };
+    let at_url: Vec<&Pin> = pins
+        .iter()
+        .filter(|pin| pin.url.as_ref().map_or_else(|| fill(&release.url, version) == url, |own| *own == url))
+        .copied()
+        .collect();
+    Ok(PlannedArtifact {
+        component: component.name.clone(),
+        version: version.clone(),
+        file: url.rsplit('/').next().unwrap_or(&url).to_owned(),
+        size: at_url.iter().find_map(|pin| pin.size),
+        digests: digests(&at_url),
+        kind: release.kind,
+        members: members(release, version),
+        checksums: checksums(release, version),
+        signatures: signatures(release, version),
+        authenticode: release.authenticode.clone(),
+        license: component.license.clone(),
+        purl: fill(&component.purl, version),
+        url,
+    })
+}
+
+fn latest(component: &Component) -> String {
+    match component.pins.iter().filter(|pin| pin.usable()).map(|pin| &pin.version).max() {
+        Some(version) => format!("choose one that is, such as `--component {}={version}`", component.name),
+        None => format!("see `imagegen list components {}`", component.name),
+    }
+}
+
+/// The best attested digest of each algorithm, SHA-256 first because every Windows tool knows it.
+fn digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
+    let mut sorted = pins.to_vec();
+    sorted.sort_by(|a, b| a.algorithm.cmp(&b.algorithm).then(b.confidence.cmp(&a.confidence)));
+    sorted.dedup_by_key(|pin| pin.algorithm);
+    sorted
+        .into_iter()
+        .filter_map(|pin| {
+            Some(PinnedDigest {
+                algorithm: pin.algorithm.pin()?,
+                digest: pin.digest.clone(),
+                confidence: pin.confidence,
+                source: pin.source.clone(),
+            })
+        })
+        .collect()
+}
+
+fn members(release: &Release, version: &Version) -> Vec<Member> {
+    release
+        .members
+        .iter()
+        .map(|member| Member { member: fill(&member.member, version), file: member.file.clone() })
+        .collect()
+}
+
+fn checksums(release: &Release, version: &Version) -> Vec<ChecksumFile> {
+    release
+        .checksums
+        .iter()
+        .map(|checksum| ChecksumFile { url: fill(&checksum.url, version), ..checksum.clone() })
+        .collect()
+}
+
+fn signatures(release: &Release, version: &Version) -> Vec<Signature> {
+    release
+        .signatures
+        .iter()
+        .filter(|signature| signature.versions.as_ref().is_none_or(|range| range.contains(version)))
+        .map(|signature| Signature {
+            url: fill(&signature.url, version),
+            certificate_url: signature.certificate_url.as_ref().map(|url| fill(url, version)),
+            identity: signature.identity.as_ref().map(|identity| fill(identity, version)),
+            versions: None,
+            ..signature.clone()
+        })
+        .collect()
+}
+
+fn fill(pattern: &str, version: &Version) -> String {
+    pattern
+        .replace("{version}", version.as_str())
+        .replace("{version_}", &version.as_str().replace('.', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn component() -> Component {
+        serde_json::from_value(serde_json::json!({
+            "name": "thing", "summary": "", "license": "MIT", "purl": "pkg:generic/thing@{version}",
+            "releases": [{
+                "versions": "<2.0.0", "url": "https://x.example/v{version}/t-{version_}.zip", "kind": "zip",
+                "members": [{ "member": "t-{version}/t.exe", "file": "t.exe" }],
+                "signatures": [{ "kind": "cosign-keyless", "versions": ">=1.5.0", "url": "https://x.example/{version}.sig" }],
+                "source": "s"
+            }],
+            "pins": [
+                { "version": "1.0.0", "algorithm": "sha1", "digest": "a".repeat(40), "confidence": "authoritative", "source": ["s"] },
+                { "version": "1.1.0", "algorithm": "sha512", "digest": "b".repeat(128), "size": 7, "confidence": "medium", "source": ["s"] },
+                { "version": "1.1.0", "algorithm": "sha256", "digest": "c".repeat(64), "confidence": "medium", "source": ["s"] },
+                { "version": "1.2.0", "algorithm": "sha256", "digest": "d".repeat(64), "confidence": "mutable", "source": ["s"] },
+                { "version": "1.3.0", "algorithm": "sha256", "digest": "e".repeat(64), "confidence": "superseded", "source": ["s"] },
+                { "version": "1.6.0", "algorithm": "sha256", "digest": "f".repeat(64), "confidence": "low", "source": ["s"], "url": "https://mirror.example/t.zip" }
+            ]
+        }))
+        .expect("component")
+    }
+
+    fn planned(version: &str) -> PlannedArtifact {
+        plan(&component(), &version.parse().expect("version")).expect("planned")
+    }
+
+    #[test]
+    fn only_usable_records_pin() {
+        for (version, pinned) in
+            [("1.0.0", false), ("1.1.0", true), ("1.2.0", false), ("1.3.0", false), ("1.4.0", false), ("1.6.0", true)]
+        {
+            assert_eq!(planned(version).is_pinned(), pinned, "{version}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_filled_and_sha256_stands_first() {
+        let artifact = planned("1.1.0");
+        assert_eq!(artifact.url, "https://x.example/v1.1.0/t-1_1_0.zip");
+        assert_eq!(artifact.file, "t-1_1_0.zip");
+        assert_eq!(artifact.members[0].member, "t-1.1.0/t.exe");
+        assert_eq!(artifact.size, Some(7));
+        let lengths: Vec<usize> = artifact.digests.iter().map(|digest| digest.digest.len()).collect();
+        assert_eq!(lengths, [64, 128]);
+        assert!(artifact.signatures.is_empty());
+        assert_eq!(planned("1.6.0").url, "https://mirror.example/t.zip");
+        assert_eq!(planned("1.6.0").signatures.len(), 1);
+    }
+
+    #[test]
+    fn versions_outside_every_release_are_refused() {
+        let refusal = plan(&component(), &"2.0.0".parse().expect("version")).expect_err("refused");
+        assert_eq!(refusal.reason, "no release of thing holds version 2.0.0");
+        assert_eq!(refusal.instead, "choose one that is, such as `--component thing=1.6.0`");
+    }
+}

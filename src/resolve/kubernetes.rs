@@ -1,0 +1,105 @@
+//! Which Kubernetes release a user means, and what is known to be wrong with it.
+
+use crate::catalog::{Catalog, CatalogError};
+use crate::model::kubernetes::KubernetesLine;
+use crate::model::names::closest;
+use crate::model::plan::Warning;
+use crate::model::version::Version;
+
+use super::{Refusal, ResolveError};
+
+/// `1.20.0`, `1.20` (the line's latest) or `stable` (the latest of the newest line whose programs
+/// are known; also what nothing means).
+pub(super) fn choose(
+    catalog: &Catalog,
+    asked: Option<&str>,
+) -> Result<(KubernetesLine, Version, Vec<Warning>), ResolveError> {
+    let asked = asked.unwrap_or("stable");
+    let asked = asked.strip_prefix('v').unwrap_or(asked);
+    if asked == "stable" {
+        let line = newest(catalog)?;
+        let latest = line.latest.clone();
+        return Ok((line, latest, Vec::new()));
+    }
+    let Some(version) = asked.parse::<Version>().ok().filter(|version| version.numbers().len() >= 2) else {
+        return Err(unknown(catalog, asked));
+    };
+    let minor = version.minor();
+    let line = match catalog.kubernetes(&minor) {
+        Ok(line) => line,
+        Err(CatalogError::Unknown { .. }) => return Err(unknown(catalog, asked)),
+        Err(error) => return Err(error.into()),
+    };
+    if asked == minor {
+        let latest = line.latest.clone();
+        return Ok((line, latest, Vec::new()));
+    }
+    if line.patches.contains(&version) {
+        return Ok((line, version, Vec::new()));
+    }
+    // Lines list the releases that the catalog's sources name; a gap below the latest may still
+    // be a release, a number above it is not known to be one.
+    if version < line.latest && !version.is_prerelease() && version.numbers().len() == 3 {
+        let warning = Warning {
+            id: "unlisted-release".to_owned(),
+            subject: version.to_string(),
+            message: format!("Kubernetes {version} is older than {} but not listed in {}", line.latest, catalog.file(&format!("kubernetes/{minor}.json"))),
+        };
+        return Ok((line, version, vec![warning]));
+    }
+    let refusal = Refusal::new(
+        "kubernetes-unknown",
+        format!("unknown Kubernetes release {version}: the latest known of {minor} is {}", line.latest),
+        format!("choose `--k8s {}`, or another catalog by `--manifests DIR`", line.latest),
+        &line.source,
+    );
+    Err(ResolveError::Refused(vec![refusal]))
+}
+
+fn newest(catalog: &Catalog) -> Result<KubernetesLine, ResolveError> {
+    for minor in catalog.kubernetes_minors().iter().rev() {
+        let line = catalog.kubernetes(minor)?;
+        if !line.programs.is_empty() {
+            return Ok(line);
+        }
+    }
+    Err(unknown(catalog, "stable"))
+}
+
+fn unknown(catalog: &Catalog, asked: &str) -> ResolveError {
+    let minors = catalog.kubernetes_minors();
+    let near = closest(asked, minors.iter().map(String::as_str).chain(["stable"]));
+    let instead = match (near, minors.first(), minors.last()) {
+        (Some(near), ..) => format!("did you mean `--k8s {near}`?"),
+        (None, Some(first), Some(last)) => {
+            format!("give a release such as `1.36.4`, a line from {first} to {last}, or `stable`")
+        }
+        _ => "the catalog has no kubernetes/*.json".to_owned(),
+    };
+    let refusal = Refusal::new(
+        "kubernetes-unknown",
+        format!("unknown Kubernetes version `{asked}`"),
+        instead,
+        &catalog.file("kubernetes"),
+    );
+    ResolveError::Refused(vec![refusal])
+}
+
+/// One warning for each flaw that the chosen kubelet still has.
+pub(super) fn security_floor(line: &KubernetesLine, kubernetes: &Version) -> Vec<Warning> {
+    line.security_floor
+        .iter()
+        .filter(|fix| fix.fixed.as_ref().is_none_or(|fixed| kubernetes < fixed))
+        .map(|fix| Warning {
+            id: "security-floor".to_owned(),
+            subject: fix.cve.clone(),
+            message: match &fix.fixed {
+                Some(fixed) => format!("kubelet {kubernetes} has {}: first fixed in {fixed}", fix.cve),
+                None => format!(
+                    "kubelet {kubernetes} has {}: {} never got the fix, first fixed in {}",
+                    fix.cve, line.minor, fix.first_fixed
+                ),
+            },
+        })
+        .collect()
+}

@@ -1,0 +1,144 @@
+//! What a user sees. Results go to stdout, everything else to stderr.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::model::choice::Format;
+use crate::model::json;
+
+/// How much is said on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// Decides in one place what is printed where.
+#[derive(Debug)]
+pub struct Printer {
+    pub format: Format,
+    pub verbosity: Verbosity,
+    color: bool,
+    terminal: bool,
+}
+
+impl Printer {
+    /// `no_color` is the variable `NO_COLOR`, as the environment has it.
+    #[must_use]
+    pub fn new(format: Format, verbosity: Verbosity, no_color: bool) -> Self {
+        let terminal = io::stderr().is_terminal();
+        Self { format, verbosity, color: terminal && !no_color, terminal }
+    }
+
+    /// A result: one JSON value, or the text.
+    ///
+    /// # Errors
+    /// stdout is closed for another reason than that its reader has read enough.
+    pub fn result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+        let output = match self.format {
+            Format::Json => json::pretty(value),
+            Format::Text => text(),
+        };
+        match io::stdout().lock().write_all(output.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Something worth knowing that is no result.
+    pub fn note(&self, text: &str) {
+        if self.verbosity >= Verbosity::Normal {
+            Self::line(text);
+        }
+    }
+
+    pub fn detail(&self, text: &str) {
+        if self.verbosity >= Verbosity::Verbose {
+            Self::line(text);
+        }
+    }
+
+    /// Warnings are said even when quiet: whoever does not want them redirects stderr.
+    pub fn warning(&self, text: &str) {
+        Self::line(&format!("{} {text}", self.paint("33", "warning:")));
+    }
+
+    pub fn error(&self, text: &str) {
+        Self::line(&format!("{} {text}", self.paint("31", "error:")));
+    }
+
+    pub fn hint(&self, text: &str) {
+        Self::line(&format!("{} {text}", self.paint("36", "hint:")));
+    }
+
+    /// Color repeats what the words say.
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.color { format!("\u{1b}[1;{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    fn line(text: &str) {
+        // A closed stderr leaves nobody to tell.
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// Progress of something long: in place on a terminal, else a line every few seconds.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        if self.verbosity == Verbosity::Quiet {
+            return Progress::Silent;
+        }
+        if self.terminal {
+            let bar = ProgressBar::new_spinner();
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            return Progress::InPlace(bar);
+        }
+        Progress::Lines { last: None }
+    }
+}
+
+/// See [`Printer::progress`].
+#[derive(Debug)]
+pub enum Progress {
+    Silent,
+    InPlace(ProgressBar),
+    Lines { last: Option<Instant> },
+}
+
+impl Progress {
+    /// What is happening now.
+    pub fn at(&mut self, text: &str) {
+        match self {
+            Self::Silent => {}
+            Self::InPlace(bar) => bar.set_message(text.to_owned()),
+            Self::Lines { last } => {
+                let now = Instant::now();
+                if last.is_none_or(|last| now.duration_since(last) >= Duration::from_secs(3)) {
+                    Printer::line(text);
+                    *last = Some(now);
+                }
+            }
+        }
+    }
+
+    /// A milestone: stays on the screen.
+    pub fn passed(&mut self, text: &str) {
+        match self {
+            Self::Silent => {}
+            Self::InPlace(bar) => bar.println(text),
+            Self::Lines { .. } => Printer::line(text),
+        }
+    }
+
+    pub fn finish(self) {
+        if let Self::InPlace(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,350 @@
+# Stands in for engine/Windows.ps1 under PowerShell 7 on any system: the same functions with the same parameters.
+# The machine is $env:IMAGEGEN_SIMULATION: state.json (areas of named values), mirror/ (what URLs give) and the
+# folder C, mounted as a drive by run.ps1. Functions named *-Simulation are its own.
+
+function Get-Simulation {
+    [CmdletBinding()]
+    param([string] $Area, [string] $Name)
+    $path = "$env:IMAGEGEN_SIMULATION/state.json"
+    if (-not [IO.File]::Exists($path)) { return $null }
+    $state = [IO.File]::ReadAllText($path) | ConvertFrom-Json -AsHashtable
+    if (-not $state.ContainsKey($Area)) { return $null }
+    $value = $state[$Area][$Name.ToLowerInvariant()]
+    if ($value -is [array]) { return , $value }
+    $value
+}
+
+# $null takes the name away.
+function Set-Simulation {
+    [CmdletBinding()]
+    param([string] $Area, [string] $Name, $Value)
+    $path = "$env:IMAGEGEN_SIMULATION/state.json"
+    $state = @{}
+    if ([IO.File]::Exists($path)) { $state = [IO.File]::ReadAllText($path) | ConvertFrom-Json -AsHashtable }
+    if (-not $state.ContainsKey($Area)) { $state[$Area] = @{} }
+    $key = $Name.ToLowerInvariant()
+    if ($null -eq $Value) {
+        $state[$Area].Remove($key)
+    } else {
+        $state[$Area][$key] = $Value
+    }
+    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $state -Depth 8))
+}
+
+# Real programs, so that the loop over several downloads is the real one. `slow` never ends by itself.
+function Get-DownloadCommand {
+    [CmdletBinding()]
+    param([string] $Url, [string] $Path)
+    $file = Get-Simulation -Area 'urls' -Name $Url
+    if ($file -eq 'slow') {
+        $shell = [Diagnostics.Process]::GetCurrentProcess().MainModule.FileName
+        return @{ program = $shell; arguments = @('-NoProfile', '-Command', 'Start-Sleep -Seconds 600') }
+    }
+    if ($null -eq $file) { $file = 'no-such-file' }
+    $source = "file://$env:IMAGEGEN_SIMULATION/mirror/$file"
+    @{ program = 'curl'; arguments = @('--fail', '--silent', '--show-error', '--output', $Path, $source) }
+}
+
+function Expand-TarMember {
+    [CmdletBinding()]
+    param([string] $Archive, [string] $Destination, [string[]] $Members)
+    $null = Invoke-Native -Program 'tar' -Arguments (@('-xf', $Archive, '-C', $Destination) + $Members)
+}
+
+function Install-Msi {
+    [CmdletBinding()]
+    param([string] $Package, [string] $Log, [string[]] $Arguments = @())
+    [IO.File]::WriteAllText($Log, "installed with $Arguments")
+    $creates = Get-Simulation -Area 'packages' -Name ([IO.Path]::GetFileName($Package))
+    Write-TextFile -Path $creates -Content 'installed'
+    $false
+}
+
+# ctr is played, of every other program the state knows what it prints.
+function Invoke-Program {
+    [CmdletBinding()]
+    param([string] $Program, [string[]] $Arguments = @())
+    if ($Arguments -contains 'images') {
+        $reference = $Arguments[-1].Replace('name==', '')
+        $digest = $reference.Split('@')[-1]
+        if ($Arguments -contains 'pull') {
+            Set-Simulation -Area 'images' -Name $reference -Value 'complete (2/2)'
+            return @{ exitCode = 0; output = "pulled`n" }
+        }
+        $status = Get-Simulation -Area 'images' -Name $reference
+        $rows = 'REF TYPE DIGEST STATUS SIZE UNPACKED'
+        if ($null -ne $status) { $rows += "`n$reference type/x $digest $status 1.0/1.0 true" }
+        return @{ exitCode = 0; output = "$rows`n" }
+    }
+    $known = Get-Simulation -Area 'programs' -Name (@($Program) + $Arguments -join ' ')
+    if ($null -eq $known) { return @{ exitCode = 1; output = 'not known to the simulation' } }
+    @{ exitCode = [int]$known.exitCode; output = $known.output }
+}
+
+function Get-Sddl {
+    [CmdletBinding()]
+    param([string] $Path)
+    $sddl = Get-Simulation -Area 'sddl' -Name $Path
+    if ($null -eq $sddl) { 'O:BAG:SYD:AI(A;OICIID;FA;;;BA)' } else { $sddl }
+}
+
+function Set-Sddl {
+    [CmdletBinding()]
+    param([string] $Path, [string] $Sddl)
+    Set-Simulation -Area 'sddl' -Name $Path -Value $Sddl
+}
+
+function Get-LinkTarget {
+    [CmdletBinding()]
+    param([string] $Path)
+    Get-Simulation -Area 'links' -Name $Path
+}
+
+function New-Link {
+    [CmdletBinding()]
+    param([string] $Path, [string] $Target)
+    Set-Simulation -Area 'links' -Name $Path -Value $Target
+}
+
+function Remove-Link {
+    [CmdletBinding()]
+    param([string] $Path)
+    Set-Simulation -Area 'links' -Name $Path -Value $null
+}
+
+function Get-RegistryValue {
+    [CmdletBinding()]
+    param([string] $Key, [string] $Name)
+    Get-Simulation -Area 'registry' -Name "$Key!$Name"
+}
+
+function Set-RegistryValue {
+    [CmdletBinding()]
+    param([string] $Key, [string] $Name, [string] $Kind, $Data)
+    Set-Simulation -Area 'registry' -Name "$Key!$Name" -Value @{ kind = $Kind; data = $Data }
+}
+
+function Remove-RegistryValue {
+    [CmdletBinding()]
+    param([string] $Key, [string] $Name)
+    Set-Simulation -Area 'registry' -Name "$Key!$Name" -Value $null
+}
+
+function Get-EnvironmentKey {
+    [CmdletBinding()]
+    param()
+    'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
+}
+
+function Get-ServiceKey {
+    [CmdletBinding()]
+    param([string] $Name)
+    "HKLM:\SYSTEM\CurrentControlSet\Services\$Name"
+}
+
+function Get-ServiceConfig {
+    [CmdletBinding()]
+    param([string] $Name)
+    Get-Simulation -Area 'services' -Name $Name
+}
+
+function New-ServiceEntry {
+    [CmdletBinding()]
+    param([string] $Name, [string] $CommandLine)
+    $config = @{ startType = 'manual'; dependsOn = @(); displayName = $Name; state = 'stopped' }
+    $config.commandLine = $CommandLine
+    Set-Simulation -Area 'services' -Name $Name -Value $config
+}
+
+function Set-ServiceConfig {
+    [CmdletBinding()]
+    param([string] $Name, [hashtable] $Change)
+    $config = Get-Simulation -Area 'services' -Name $Name
+    foreach ($property in $Change.Keys) { $config[$property] = $Change[$property] }
+    Set-Simulation -Area 'services' -Name $Name -Value $config
+}
+
+function Set-ServiceStart {
+    [CmdletBinding()]
+    param([string] $Name, [string] $StartType)
+    Set-ServiceConfig -Name $Name -Change @{ startType = $StartType }
+}
+
+# Writes the registry's own form, which is what the engine reads back.
+function Set-ServiceFailure {
+    [CmdletBinding()]
+    param([string] $Name, [long] $ResetSeconds, [object[]] $Actions = @())
+    $kinds = @{ none = 0; restart = 1; reboot = 2 }
+    $words = @([uint32]$ResetSeconds, 0, 0, $Actions.Count, 20)
+    foreach ($action in $Actions) { $words += @($kinds[$action.action], (1000 * $action.delaySeconds)) }
+    $bytes = foreach ($word in $words) { [BitConverter]::GetBytes([uint32]$word) }
+    $hex = [BitConverter]::ToString([byte[]]@($bytes)).Replace('-', '').ToLowerInvariant()
+    Set-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActions' -Kind 'Binary' -Data $hex
+}
+
+# A service whose display name is `hangs` never gets anywhere.
+function Request-ServiceState {
+    [CmdletBinding()]
+    param([string] $Name, [string] $State)
+    $config = Get-Simulation -Area 'services' -Name $Name
+    if ($config.displayName -ne 'hangs') { Set-ServiceConfig -Name $Name -Change @{ state = $State } }
+}
+
+function Remove-ServiceEntry {
+    [CmdletBinding()]
+    param([string] $Name)
+    Set-Simulation -Area 'services' -Name $Name -Value $null
+}
+
+function Test-Feature {
+    [CmdletBinding()]
+    param([string] $Name)
+    (Get-Simulation -Area 'features' -Name $Name) -eq 'installed'
+}
+
+function Set-Feature {
+    [CmdletBinding()]
+    param([string] $Name, [bool] $Installed)
+    $state = 'removing'
+    if ($Installed) { $state = 'pending' }
+    Set-Simulation -Area 'features' -Name $Name -Value $state
+    $true
+}
+
+function Get-FirewallRule {
+    [CmdletBinding()]
+    param([string] $Name)
+    Get-Simulation -Area 'firewall' -Name $Name
+}
+
+# Networks come back with a mask, as Windows gives them.
+function New-FirewallRule {
+    [CmdletBinding()]
+    param([string] $Name, [hashtable] $Properties)
+    $rule = @{ displayName = ''; direction = 'Inbound'; action = 'Allow'; protocol = 'Any'; active = $true }
+    foreach ($property in 'localPort', 'remotePort', 'remoteAddress') { $rule[$property] = @('Any') }
+    foreach ($property in @($rule.Keys)) {
+        if ($Properties.ContainsKey($property)) { $rule[$property] = $Properties[$property] }
+    }
+    $rule.remoteAddress = @($rule.remoteAddress | ForEach-Object { $_ -replace '/8$', '/255.0.0.0' })
+    Set-Simulation -Area 'firewall' -Name $Name -Value $rule
+}
+
+function Remove-FirewallRule {
+    [CmdletBinding()]
+    param([string] $Name)
+    Set-Simulation -Area 'firewall' -Name $Name -Value $null
+}
+
+function Get-DynamicPort {
+    [CmdletBinding()]
+    param([string] $Protocol)
+    $range = Get-Simulation -Area 'dynamicPorts' -Name $Protocol
+    if ($null -eq $range) { @{ start = 49152; count = 16384 } } else { $range }
+}
+
+function Set-DynamicPort {
+    [CmdletBinding()]
+    param([string] $Protocol, [int] $Start, [int] $Count)
+    Set-Simulation -Area 'dynamicPorts' -Name $Protocol -Value @{ start = $Start; count = $Count }
+}
+
+function Get-ExcludedPort {
+    [CmdletBinding()]
+    param([string] $Protocol)
+    $ranges = Get-Simulation -Area 'excludedPorts' -Name $Protocol
+    if ($null -ne $ranges) { $ranges | ForEach-Object { $_ } }
+}
+
+function Add-ExcludedPort {
+    [CmdletBinding()]
+    param([string] $Protocol, [int] $Start, [int] $Count)
+    $ranges = @(Get-ExcludedPort -Protocol $Protocol)
+    $ranges += @{ start = $Start; count = $Count }
+    Set-Simulation -Area 'excludedPorts' -Name $Protocol -Value $ranges
+}
+
+function Get-DefenderExclusion {
+    [CmdletBinding()]
+    param([string] $Kind)
+    $values = Get-Simulation -Area 'defender' -Name $Kind
+    if ($null -ne $values) { $values | ForEach-Object { $_ } }
+}
+
+function Set-DefenderExclusion {
+    [CmdletBinding()]
+    param([string] $Kind, [string] $Value, [bool] $Present)
+    $values = @(Get-DefenderExclusion -Kind $Kind | Where-Object { $_ -ne $Value })
+    if ($Present) { $values += $Value }
+    Set-Simulation -Area 'defender' -Name $Kind -Value $values
+}
+
+function Test-WinrmListener {
+    [CmdletBinding()]
+    param([string] $Transport)
+    $null -ne (Get-Simulation -Area 'listeners' -Name $Transport)
+}
+
+function New-WinrmListener {
+    [CmdletBinding()]
+    param([string] $Transport)
+    Set-Simulation -Area 'listeners' -Name $Transport -Value '*'
+}
+
+function Remove-WinrmListener {
+    [CmdletBinding()]
+    param([string] $Transport)
+    Set-Simulation -Area 'listeners' -Name $Transport -Value $null
+}
+
+function Get-WinrmSetting {
+    [CmdletBinding()]
+    param([string] $Setting)
+    Get-Simulation -Area 'winrm' -Name $Setting
+}
+
+function Set-WinrmSetting {
+    [CmdletBinding()]
+    param([string] $Setting, [string] $Value)
+    Set-Simulation -Area 'winrm' -Name $Setting -Value $Value
+}
+
+function Get-UserState {
+    [CmdletBinding()]
+    param([string] $Name)
+    $state = Get-Simulation -Area 'users' -Name $Name
+    if ($null -eq $state) { 'absent' } else { $state }
+}
+
+function Set-UserState {
+    [CmdletBinding()]
+    param([string] $Name, [string] $State)
+    $value = @{ present = 'present'; disabled = 'disabled' }[$State]
+    Set-Simulation -Area 'users' -Name $Name -Value $value
+}
+
+function Get-OsBuild {
+    [CmdletBinding()]
+    param()
+    Get-Simulation -Area 'os' -Name 'build'
+}
+
+function Get-ImageState {
+    [CmdletBinding()]
+    param()
+    Get-Simulation -Area 'os' -Name 'imageState'
+}
+
+# An answer file that holds `hangs` never gets the image generalised.
+function Invoke-Sysprep {
+    [CmdletBinding()]
+    param([string] $Unattend, [string] $Finish)
+    if ([IO.File]::ReadAllText((Resolve-NativePath -Path $Unattend)).Contains('hangs')) { return }
+    Set-Simulation -Area 'os' -Name 'imageState' -Value 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE'
+}
+
+function Get-SysprepError {
+    [CmdletBinding()]
+    param()
+    'last line of setuperr.log'
+}

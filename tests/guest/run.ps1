@@ -1,0 +1,440 @@
+<#
+.SYNOPSIS
+Applies a guest plan with the real engine on a simulated Windows, then breaks things.
+
+.DESCRIPTION
+Needs PowerShell 7 with curl and tar on a system without a drive C:. Every world begins empty; its mirror holds
+made-up bytes for every URL of the plan, whose digests are replaced accordingly.
+
+.PARAMETER Plan
+A rendered guest-plan.json; plan.json beside this script, which has every type, when none is given.
+
+.PARAMETER Provisioners
+The folder with engine and resources.
+
+.EXAMPLE
+pwsh -NoProfile -File tests/guest/run.ps1
+#>
+[CmdletBinding()]
+param([string] $Plan, [string] $Provisioners = "$PSScriptRoot/../../provisioners")
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+if ([IO.Directory]::Exists('C:\')) {
+    Write-Output 'skipped: the simulation mounts a drive C: and this system has one'
+    exit 0
+}
+$script:Passed = 0
+$script:Failed = 0
+$script:World = Join-Path -Path ([IO.Path]::GetTempPath()) -ChildPath "imagegen-$([guid]::NewGuid().ToString('N'))"
+
+function Assert-That {
+    param([string] $Name, [bool] $Holds, $Detail = '')
+    if ($Holds) {
+        $script:Passed++
+    } else {
+        $script:Failed++
+        # Not through the output: the functions that check also return things.
+        [Console]::Out.WriteLine("FAILED: $Name")
+        [Console]::Out.WriteLine("    $Detail")
+    }
+}
+
+. "$PSScriptRoot/Simulated.ps1"
+
+function Get-Bytes {
+    param([string] $Text)
+    [Text.Encoding]::UTF8.GetBytes($Text)
+}
+
+# The bytes that a URL gives, as a file of the mirror. Archives hold what any resource wants of them.
+function New-MirrorFile {
+    param([string] $Path, $Resource, [object[]] $All)
+    $url = $Resource.properties.url
+    if ($Resource.type -ne 'archive') {
+        [IO.File]::WriteAllBytes($Path, (Get-Bytes -Text "bytes of $url"))
+        return
+    }
+    $folder = "$Path.d"
+    $same = $All | Where-Object { $_.type -eq 'archive' -and $_.properties.url -eq $url }
+    $members = @($same | ForEach-Object { $_.properties.members })
+    $names = @($members | ForEach-Object { $_.member } | Sort-Object -Unique)
+    foreach ($name in $names) {
+        $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName("$folder/$name"))
+        [IO.File]::WriteAllBytes("$folder/$name", (Get-Bytes -Text "$name of $url"))
+    }
+    if ($Resource.properties.format -eq 'zip') {
+        [IO.Compression.ZipFile]::CreateFromDirectory($folder, $Path)
+    } else {
+        & tar -czf $Path -C $folder @names
+    }
+}
+
+# An optional property, nothing when the plan leaves it out.
+function Get-Given {
+    param($Of, [string] $Name)
+    $property = $Of.properties.PSObject.Properties[$Name]
+    if ($null -ne $property) { $property.Value }
+}
+
+# A text that the pattern of an assertion matches, $null where leaving out what repeats or chooses gives none.
+function Get-MadeText {
+    param($Of)
+    $pattern = "$(Get-Given -Of $Of -Name 'pattern')"
+    $plain = $pattern -replace '\[\.\]', '.' -replace '\([^)]*\)|\\s[*+]?|\?', ''
+    try {
+        $text = [regex]::Unescape($plain.Trim('^', '$'))
+    } catch [ArgumentException] {
+        return $null
+    }
+    if ($text -cmatch $pattern) { $text }
+}
+
+# What must be on the machine before a plan can be applied, and what its programs print.
+function Initialize-Machine {
+    param([string] $World, [object[]] $Resources)
+    Set-Simulation -Area 'listeners' -Name 'HTTPS' -Value '*'
+    Set-Simulation -Area 'os' -Name 'build' -Value @{ build = 17763; revision = 9999 }
+    $made = @($Resources | Where-Object { $_.type -eq 'service' -and (Get-Given -Of $_ -Name 'commandLine') })
+    $made = @($made | ForEach-Object { $_.properties.serviceName })
+    foreach ($resource in $Resources) {
+        $wanted = $resource.properties
+        if ($resource.type -eq 'localUser') {
+            Set-Simulation -Area 'users' -Name $wanted.userName -Value 'present'
+        }
+        $name = ''
+        if ($resource.type -eq 'service') { $name = $wanted.serviceName }
+        if ($resource.type -eq 'assertion' -and $wanted.check -eq 'service') { $name = $wanted.serviceName }
+        if ($name -and $name -notin $made) {
+            New-ServiceEntry -Name $name -CommandLine "C:\Windows\$name.exe"
+            Set-ServiceConfig -Name $name -Change @{ startType = 'auto'; state = 'running' }
+        }
+        $file = ''
+        if ($resource.type -eq 'sysprep') { $file = $wanted.unattend }
+        if ($resource.type -eq 'file' -and $wanted.ensure -eq 'present') { $file = $wanted.path }
+        if ($file) {
+            $file = "$World/C/" + $file.Substring(3).Replace('\', '/')
+            $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($file))
+            [IO.File]::WriteAllText($file, 'there before')
+        }
+        if ($resource.type -ne 'assertion') { continue }
+        if ($wanted.check -eq 'osBuild' -and $wanted.holds) {
+            $os = @{ build = $wanted.build; revision = [long](Get-Given -Of $resource -Name 'revision') }
+            Set-Simulation -Area 'os' -Name 'build' -Value $os
+        } elseif ($wanted.check -eq 'command') {
+            $line = @($wanted.program) + @(Get-Given -Of $resource -Name 'arguments') -join ' '
+            $played = @{ exitCode = [int](-not $wanted.holds); output = "$(Get-MadeText -Of $resource)" }
+            Set-Simulation -Area 'programs' -Name $line -Value $played
+        }
+    }
+}
+
+# Scripts of the plan, digests of the mirror's bytes; assertions that no made-up text can meet are left out.
+function Write-WorldPlan {
+    param([string] $World, $Content)
+    $number = 0
+    foreach ($resource in $Content.resources) {
+        if ($resource.type -notin 'artifact', 'archive', 'msi') { continue }
+        $url = $resource.properties.url
+        $file = Get-Simulation -Area 'urls' -Name $url
+        if ($null -eq $file) {
+            $number++
+            $file = "file-$number"
+            New-MirrorFile -Path "$World/mirror/$file" -Resource $resource -All $Content.resources
+            Set-Simulation -Area 'urls' -Name $url -Value $file
+        }
+        $hash = (Get-FileHash -LiteralPath "$World/mirror/$file" -Algorithm $resource.properties.algorithm).Hash
+        $resource.properties.digest = $hash.ToLowerInvariant()
+        if ($resource.type -eq 'msi') {
+            $package = $resource.properties.cache.Split('\')[-1]
+            Set-Simulation -Area 'packages' -Name $package -Value $resource.properties.creates
+        }
+    }
+    $Content.resources = @(foreach ($resource in $Content.resources) {
+        $command = $resource.type -eq 'assertion' -and $resource.properties.check -eq 'command'
+        if ($command -and $null -eq (Get-MadeText -Of $resource)) {
+            [Console]::Out.WriteLine("left out: $($resource.name), whose pattern no made-up text meets")
+        } else {
+            $resource
+        }
+    })
+    if (@($Content.scripts.PSObject.Properties).Count -eq 0) {
+        $scripts = [ordered]@{}
+        foreach ($folder in 'engine', 'resources') {
+            foreach ($script in Get-ChildItem -LiteralPath "$World/C/imagegen/$folder") {
+                $digest = (Get-FileHash -LiteralPath $script.FullName -Algorithm SHA256).Hash.ToLowerInvariant()
+                $scripts["$folder/$($script.Name)"] = $digest
+            }
+        }
+        $Content.scripts = [pscustomobject]$scripts
+    }
+    $text = ConvertTo-Json -InputObject $Content -Depth 10
+    [IO.File]::WriteAllText("$World/C/imagegen/guest-plan.json", $text)
+}
+
+# The machine made new, with the payload on it. $Edit changes the plan before it is written.
+function New-World {
+    param([string] $Source, [scriptblock] $Edit)
+    $world = $script:World
+    Get-ChildItem -LiteralPath $world -File | Remove-Item -Force
+    foreach ($folder in 'mirror', 'C') {
+        Get-ChildItem -LiteralPath "$world/$folder" -Force | Remove-Item -Recurse -Force
+    }
+    $null = [IO.Directory]::CreateDirectory("$world/C/imagegen")
+    foreach ($folder in 'engine', 'resources', 'node') {
+        if (Test-Path -LiteralPath "$Provisioners/$folder") {
+            Copy-Item -LiteralPath "$Provisioners/$folder" -Destination "$world/C/imagegen/$folder" -Recurse
+        }
+    }
+    $content = [IO.File]::ReadAllText($Source) | ConvertFrom-Json
+    Initialize-Machine -World $world -Resources $content.resources
+    if ($null -ne $Edit) { $null = & $Edit $content }
+    Write-WorldPlan -World $world -Content $content
+    $world
+}
+
+# One run of the entry point: its exit code, its last line as an object, all of its text.
+function Invoke-Engine {
+    param([string] $World, [string] $Phase, [string] $Mode = 'apply', [switch] $ReportOnly)
+    $arguments = @{ Phase = $Phase; Mode = $Mode; ReportOnly = $ReportOnly }
+    $arguments.Platform = "$PSScriptRoot/Simulated.ps1"
+    $lines = @(& "$World/C/imagegen/engine/Invoke-Plan.ps1" @arguments 6>&1)
+    $code = $LASTEXITCODE
+    $result = $null
+    if ($lines.Count -gt 0 -and "$($lines[-1])".StartsWith('{')) { $result = "$($lines[-1])" | ConvertFrom-Json }
+    @{ code = $code; result = $result; text = ($lines -join "`n") }
+}
+
+function Assert-Run {
+    param([string] $Name, $Run, [int] $Code, [string] $Text = '')
+    $holds = $Run.code -eq $Code -and ($Text -eq '' -or $Run.text.Contains($Text))
+    Assert-That -Name $Name -Holds $holds -Detail "exit $($Run.code), wanted $Code and '$Text': $($Run.text)"
+}
+
+# Features come and go, services start or not.
+function Restart-World {
+    param([string] $World)
+    $state = [IO.File]::ReadAllText("$World/state.json") | ConvertFrom-Json -AsHashtable
+    if ($state.ContainsKey('features')) {
+        foreach ($name in @($state.features.Keys)) {
+            if ($state.features[$name] -eq 'pending') { $state.features[$name] = 'installed' }
+            if ($state.features[$name] -eq 'removing') { $null = $state.features.Remove($name) }
+        }
+    }
+    $services = @{}
+    if ($state.ContainsKey('services')) { $services = $state.services }
+    foreach ($service in $services.Values) {
+        $service.state = 'stopped'
+        if ($service.startType -in 'auto', 'delayed') { $service.state = 'running' }
+    }
+    [IO.File]::WriteAllText("$World/state.json", (ConvertTo-Json -InputObject $state -Depth 8))
+}
+
+function Read-Report {
+    param([string] $World)
+    [IO.File]::ReadAllText("$World/C/imagegen/check-report.json") | ConvertFrom-Json
+}
+
+function Get-Partial {
+    param([string] $World)
+    @(Get-ChildItem -LiteralPath "$World/C" -Recurse -Force -Filter '*.partial')
+}
+
+# A machine that is ready for the phase test.
+function New-InstalledWorld {
+    param([string] $Source, [scriptblock] $Edit)
+    $world = New-World -Source $Source -Edit $Edit
+    foreach ($phase in 'bootstrap', 'prepare', 'install') {
+        $run = Invoke-Engine -World $world -Phase $phase
+        Assert-Run -Name "setup: $phase" -Run $run -Code 0
+        Restart-World -World $world
+    }
+    $world
+}
+
+function Test-WholeLife {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    foreach ($phase in 'bootstrap', 'prepare', 'install') {
+        $run = Invoke-Engine -World $world -Phase $phase
+        Assert-Run -Name "$phase is applied" -Run $run -Code 0
+        Restart-World -World $world
+        $run = Invoke-Engine -World $world -Phase $phase
+        Assert-Run -Name "$phase is applied again" -Run $run -Code 0
+        Assert-That -Name "$phase changes nothing again" -Holds ($run.result.changed -eq 0) -Detail $run.text
+    }
+    Assert-That -Name 'nothing partial is left' -Holds ((Get-Partial -World $world).Count -eq 0)
+    $run = Invoke-Engine -World $world -Phase 'seal'
+    Assert-Run -Name 'no seal without report' -Run $run -Code 8
+    $run = Invoke-Engine -World $world -Phase 'test' -Mode 'test'
+    Assert-Run -Name 'test passes' -Run $run -Code 0
+    $report = Read-Report -World $world
+    $good = $report.passed -and $report.failed -eq 0 -and $report.checked -eq @($report.resources).Count
+    Assert-That -Name 'the report is good and whole' -Holds ($good -and $report.checked -gt 0) -Detail $report
+    $run = Invoke-Engine -World $world -Phase 'seal'
+    Assert-Run -Name 'seal is applied' -Run $run -Code 0
+    $journal = [IO.File]::ReadAllLines("$world/C/imagegen/journal.jsonl")
+    $bad = @($journal | Where-Object { $null -eq ($_ | ConvertFrom-Json).name })
+    Assert-That -Name 'every journal line is an entry' -Holds ($journal.Count -gt 0 -and $bad.Count -eq 0)
+}
+
+function Test-Drift {
+    param([string] $Source)
+    $world = New-InstalledWorld -Source $Source
+    [IO.File]::AppendAllText("$world/C/k/kubelet.exe", 'x')
+    [IO.File]::AppendAllText("$world/C/opt/cni/bin/win-bridge.exe", 'x')
+    Set-ServiceStart -Name 'kubelet' -StartType 'disabled'
+    Set-ServiceFailure -Name 'containerd' -ResetSeconds 1 -Actions @(@{ action = 'reboot'; delaySeconds = 1 })
+    Set-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'One' -Kind 'MultiString' -Data @('a', 'b')
+    Set-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'Gone' -Kind 'DWord' -Data 1
+    $wanted = 'cni/plugins containerd/service kubelet/program kubelet/service registry/list registry/none'
+    $run = Invoke-Engine -World $world -Phase 'test' -Mode 'test'
+    Assert-Run -Name 'drift is found' -Run $run -Code 8
+    $report = Read-Report -World $world
+    $drifted = @($report.resources | Where-Object { $_.result -eq 'drifted' } | ForEach-Object { $_.name })
+    $drifted = @($drifted | Sort-Object)
+    Assert-That -Name 'exactly the drifted are reported' -Holds (($drifted -join ' ') -eq $wanted) -Detail $drifted
+    $service = $report.resources | Where-Object { $_.name -eq 'kubelet/service' }
+    $told = $service.differences[0]
+    $good = $told.property -eq 'startType' -and $told.expected -eq 'manual' -and $told.actual -eq 'disabled'
+    Assert-That -Name 'a difference says expected and actual' -Holds $good -Detail $told
+    $run = Invoke-Engine -World $world -Phase 'test' -Mode 'test' -ReportOnly
+    Assert-Run -Name 'ReportOnly exits 0' -Run $run -Code 0
+    Assert-Run -Name 'no seal after drift' -Run (Invoke-Engine -World $world -Phase 'seal') -Code 8
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'install after drift' -Run $run -Code 0
+    Assert-That -Name 'install repairs the drifted' -Holds ($run.result.changed -eq 6) -Detail $run.text
+    Assert-Run -Name 'test passes again' -Run (Invoke-Engine -World $world -Phase 'test' -Mode 'test') -Code 0
+    Set-ServiceConfig -Name 'containerd' -Change @{ state = 'stopped' }
+    $run = Invoke-Engine -World $world -Phase 'test'
+    Assert-Run -Name 'an assertion says what was found' -Run $run -Code 1 -Text 'service containerd is stopped'
+}
+
+function Test-Download {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    $url = 'https://files.example/kubelet.exe'
+    $file = Get-Simulation -Area 'urls' -Name $url
+    [IO.File]::AppendAllText("$world/mirror/$file", 'x')
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'other bytes are refused' -Run $run -Code 1 -Text 'pinned is'
+    $there = Test-Path -LiteralPath "$world/C/k/kubelet.exe"
+    Assert-That -Name 'nothing unchecked is left' -Holds (-not $there -and (Get-Partial -World $world).Count -eq 0)
+    [IO.File]::WriteAllBytes("$world/mirror/$file", (Get-Bytes -Text "bytes of $url"))
+    Assert-Run -Name 'a good mirror completes it' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+
+    $world = New-World -Source $Source
+    Set-Simulation -Area 'urls' -Name $url -Value $null
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a missing file is named' -Run $run -Code 1 -Text "download of $url failed"
+
+    $world = New-World -Source $Source
+    $path = "$world/C/imagegen/guest-plan.json"
+    $content = [IO.File]::ReadAllText($path) | ConvertFrom-Json
+    ($content.resources | Where-Object { $_.name -eq 'kubelet/program' }).timeoutSeconds = 1
+    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
+    Set-Simulation -Area 'urls' -Name $url -Value 'slow'
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a slow download is ended' -Run $run -Code 1 -Text 'time limit of 1 s'
+}
+
+function Test-TimeLimit {
+    param([string] $Source)
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        $service = $content.resources | Where-Object { $_.name -eq 'containerd/service' }
+        $service.timeoutSeconds = 1
+        $service.properties.displayName = 'hangs'
+    }
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a service that hangs is given up' -Run $run -Code 1 -Text 'time limit of 1 s'
+
+    $world = New-InstalledWorld -Source $Source -Edit {
+        param($content)
+        ($content.resources | Where-Object { $_.type -eq 'sysprep' }).timeoutSeconds = 2
+        $answers = ($content.resources | Where-Object { $_.name -eq 'seal/answers' }).properties
+        $answers.content = 'hangs'
+        $hash = [Security.Cryptography.SHA256]::HashData((Get-Bytes -Text 'hangs'))
+        $answers.sha256 = [Convert]::ToHexString($hash).ToLowerInvariant()
+    }
+    Assert-Run -Name 'checks before sysprep' -Run (Invoke-Engine -World $world -Phase 'test' -Mode 'test') -Code 0
+    $run = Invoke-Engine -World $world -Phase 'seal'
+    Assert-Run -Name 'sysprep is given up with its log' -Run $run -Code 1 -Text 'last line of setuperr.log'
+}
+
+# Each defect is refused with exit code 2 and leaves the machine as it was.
+function Test-Refusal {
+    param([string] $Source)
+    $edits = @{
+        'an unknown property' = {
+            param($directory)
+            $directory.properties | Add-Member -NotePropertyName 'pth' -NotePropertyValue 'x'
+        }
+        'an unknown type' = {
+            param($directory)
+            $directory.type = 'directry'
+        }
+        'a wildcard as type' = {
+            param($directory)
+            $directory.type = '*'
+        }
+        'a missing property' = {
+            param($directory)
+            $directory.properties.PSObject.Properties.Remove('path')
+        }
+        'no time' = {
+            param($directory)
+            $directory.timeoutSeconds = 0
+        }
+    }
+    foreach ($name in $edits.Keys) {
+        $world = New-World -Source $Source
+        $path = "$world/C/imagegen/guest-plan.json"
+        $content = [IO.File]::ReadAllText($path) | ConvertFrom-Json
+        $null = & $edits[$name] ($content.resources | Where-Object { $_.name -eq 'directories/pki' })
+        [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
+        Assert-Refusal -Name $name -World $world
+    }
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        $content.schema = 'imagegen.dev/guest-plan/v9'
+    }
+    Assert-Refusal -Name 'another schema' -World $world
+    $world = New-World -Source $Source
+    [IO.File]::AppendAllText("$world/C/imagegen/resources/file.ps1", "`n")
+    Assert-Refusal -Name 'a changed script' -World $world
+    $world = New-World -Source $Source
+    [IO.File]::Delete("$world/C/imagegen/resources/file.ps1")
+    Assert-Refusal -Name 'a missing script' -World $world
+    $world = New-World -Source $Source
+    [IO.File]::WriteAllText("$world/C/imagegen/resources/extra.ps1", "throw 'loaded'`n")
+    Assert-Refusal -Name 'a foreign script' -World $world
+}
+
+function Assert-Refusal {
+    param([string] $Name, [string] $World)
+    $before = [IO.File]::ReadAllText("$World/state.json")
+    Assert-Run -Name "$Name is refused" -Run (Invoke-Engine -World $World -Phase 'bootstrap') -Code 2
+    $same = $before -ceq [IO.File]::ReadAllText("$World/state.json")
+    Assert-That -Name "$Name changes nothing" -Holds $same
+}
+
+Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
+$own = "$PSScriptRoot/plan.json"
+$env:IMAGEGEN_SIMULATION = $script:World
+foreach ($folder in 'mirror', 'C') { $null = [IO.Directory]::CreateDirectory("$($script:World)/$folder") }
+# Once, and not after a question for the drive: outside Windows that question mounts the folder ./C by itself.
+$null = New-PSDrive -Name 'C' -PSProvider FileSystem -Root "$($script:World)/C" -Scope Global
+try {
+    Test-WholeLife -Source $own
+    if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, (Get-Location).ProviderPath)) }
+    Test-Drift -Source $own
+    Test-Download -Source $own
+    Test-TimeLimit -Source $own
+    Test-Refusal -Source $own
+} finally {
+    Remove-PSDrive -Name 'C' -Scope Global -Force
+    Remove-Item -LiteralPath $script:World -Recurse -Force
+}
+Write-Output "$($script:Passed) passed, $($script:Failed) failed"
+exit [int]($script:Failed -gt 0)

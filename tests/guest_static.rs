@@ -1,0 +1,214 @@
+//! The guest's PowerShell, held against Windows PowerShell 5.1 without having one.
+//!
+//! Scripts are read as syntax trees. Each rule is a function from scripts to findings, so the same
+//! function that must find nothing in `provisioners/` must find the planted defect in a table below.
+
+mod rules;
+mod script;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use imagegen::model::resource::ResourceKind;
+use rules::{commands, forms, layout, model, platforms, resources, syntax, windows_only};
+use script::{Script, known, root, scripts_below};
+use serde_json::Value;
+use walkdir::WalkDir;
+
+fn assert_none(findings: &[String]) {
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
+}
+
+#[test]
+fn every_script_parses_and_is_laid_out() {
+    for folder in ["provisioners", "tests/guest"] {
+        let scripts = scripts_below(folder);
+        assert_none(
+            &scripts.iter().flat_map(|script| [syntax(script), layout(script)].concat()).collect::<Vec<_>>(),
+        );
+    }
+}
+
+#[test]
+fn every_command_and_parameter_is_known_to_5_1() {
+    let scripts = scripts_below("provisioners");
+    let known = known(&scripts);
+    assert_eq!(known.commands.len(), 1124);
+    let check =
+        |script: &Script| [commands(script, &known), forms(script), windows_only(script, &known)].concat();
+    assert_none(&scripts.iter().flat_map(check).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_simulation_has_every_ability_of_windows() {
+    let (provisioners, guest) = (scripts_below("provisioners"), scripts_below("tests/guest"));
+    let windows = provisioners.iter().find(|script| script.is_platform()).unwrap();
+    let simulated = guest.iter().find(|script| script.name.ends_with("/Simulated.ps1")).unwrap();
+    assert_none(&platforms(windows, simulated));
+}
+
+#[test]
+fn resource_scripts_take_the_fields_of_the_model() {
+    assert_none(&resources(&scripts_below("provisioners"), &model()));
+}
+
+/// The plan of `run.ps1` is one that Rust could have written, and leaves no type out.
+#[test]
+fn the_simulated_plan_has_every_type() {
+    let text = std::fs::read_to_string(root().join("tests/guest/plan.json")).unwrap();
+    let plan: Value = serde_json::from_str(&text).unwrap();
+    let mut seen = BTreeSet::new();
+    for resource in plan["resources"].as_array().unwrap() {
+        let mut properties = resource["properties"].clone();
+        if let Some(line) = properties.as_object_mut().unwrap().remove("commandLine") {
+            properties["program"] = line;
+        }
+        let kind = serde_json::json!({ "type": resource["type"], "properties": properties });
+        serde_json::from_value::<ResourceKind>(kind)
+            .unwrap_or_else(|error| panic!("{}: {error}", resource["name"]));
+        seen.insert(resource["type"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(seen, model().into_keys().collect());
+}
+
+/// Runs the real engine on a simulated machine, where there is a PowerShell 7: the plan with every type, and each
+/// guest plan among the golden files.
+#[test]
+fn the_engine_applies_plans_on_a_simulated_machine() {
+    if Command::new("pwsh").arg("-Version").output().is_err() {
+        println!("skipped: needs pwsh");
+        return;
+    }
+    let golden =
+        WalkDir::new(root().join("tests/golden")).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let rendered =
+        golden.filter(|file| file.file_name() == "guest-plan.json").map(|file| file.path().to_owned());
+    for plan in std::iter::once(None).chain(rendered.map(Some)) {
+        run_in_pwsh(plan.as_deref());
+    }
+}
+
+fn run_in_pwsh(plan: Option<&Path>) {
+    let mut command = Command::new("pwsh");
+    command.args(["-NoProfile", "-NonInteractive", "-File"]).arg(root().join("tests/guest/run.ps1"));
+    if let Some(plan) = plan {
+        command.arg("-Plan").arg(plan);
+    }
+    let output = command.output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{plan:?}\n{text}\n{errors}");
+}
+
+/// Every rule finds the defect that it is there for, in a script that is good without it.
+#[test]
+fn each_rule_finds_its_defect() {
+    const GOOD: &str = "function Get-One {\n    [CmdletBinding()]\n    param([Parameter(Mandatory)] [string] $Path)\n    \
+                        Get-Item -LiteralPath $Path\n}\n";
+    let table = [
+        ("if ($a) {\n", "does not parse"),
+        ("$x = $a ? 1 : 2\n", "does not parse"),
+        ("$x = $a ?? 2\n", "does not parse"),
+        ("$x = 'é'\n", "not ASCII"),
+        ("$x = 1\r\n", "carriage return"),
+        ("$x = 1", "no line end"),
+        ("$x = 1 \n", "blank at the end"),
+        ("Get-Item `\n    -LiteralPath 'x'\n", "backtick"),
+        (
+            "$x = '0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789\
+          01234567890123456789'\n",
+            "115",
+        ),
+        ("Get-One -Path 'a' && Get-One -Path 'b'\n", "`&&`"),
+        ("Get-One -Path 'a' || Get-One -Path 'b'\n", "`&&`"),
+        ("if ($?) { $x = 1 }\n", "`$?`"),
+        ("if ($IsWindows) { $x = 1 }\n", "not in 5.1"),
+        ("try { $x = 1 } catch { }\n", "empty catch"),
+        ("function Get-Two {\n    param([string] $Path)\n    $Path\n}\n", "CmdletBinding"),
+        ("Get-Itme -LiteralPath 'x'\n", "no command of 5.1"),
+        ("ls -Path 'x'\n", "no command of 5.1"),
+        ("curl.exe -L\n", "no command of 5.1"),
+        ("Remove-Service -Name 'x'\n", "no command of 5.1"),
+        ("Get-Item -LiteralPth 'x'\n", "no parameter -LiteralPth"),
+        ("Get-One -Pat 'x'\n", "no parameter -Pat"),
+        ("$x = $a | ConvertFrom-Json -AsHashtable\n", "no parameter -AsHashtable"),
+        ("$a | ForEach-Object -Parallel { $_ }\n", "no parameter -Parallel"),
+        ("Join-Path -Path 'a' -ChildPath 'b' 'c'\n", "positional argument 'c'"),
+        ("Get-ChildItem -Force 'x'\n", "positional argument 'x'"),
+        ("Get-One 'x'\n", "positional argument 'x'"),
+        ("Get-One\n", "needs -Path"),
+        ("& $program\n", "run directly"),
+        (". 'other.ps1'\n", "run directly"),
+        ("Invoke-Expression -Command 'x'\n", "not used here"),
+        ("Write-Host -Object 'x'\n", "not used here"),
+        ("function Get-Item {\n    1\n}\n", "hides a command"),
+        ("$x = Get-Service -Name 'x'\n", "for engine/Windows.ps1"),
+        ("$x = Get-Acl -LiteralPath 'x'\n", "for engine/Windows.ps1"),
+        ("$x = Get-NetFirewallRule -Name 'x'\n", "for engine/Windows.ps1"),
+        ("$x = 'HKLM:\\SOFTWARE'\n", "hklm:"),
+        ("$x = \"C:\\$a\\sc.exe\"\n", ".exe"),
+    ];
+    let findings = |text: &str| {
+        let scripts = [Script::new("provisioners/engine/Planted.ps1", text.to_owned())];
+        let (script, known) = (&scripts[0], known(&scripts));
+        [
+            syntax(script),
+            layout(script),
+            forms(script),
+            commands(script, &known),
+            windows_only(script, &known),
+        ]
+        .concat()
+    };
+    assert_none(&findings(GOOD));
+    for (defect, expected) in table {
+        let found = findings(&format!("{GOOD}{defect}"));
+        assert!(found.iter().any(|finding| finding.contains(expected)), "{defect:?} gave {found:?}");
+    }
+}
+
+#[test]
+fn resource_and_platform_rules_find_their_defects() {
+    let types =
+        BTreeMap::from([("thing".to_owned(), BTreeSet::from(["path".to_owned(), "value".to_owned()]))]);
+    let head = "    [CmdletBinding()]\n    param";
+    let file = |get: &str, set: &str| {
+        format!(
+            "function Get-thingResource {{\n{head}({get})\n}}\nfunction Set-thingResource {{\n{head}({set})\n}}\n"
+        )
+    };
+    let (get, set) = ("[string] $path", "[string] $path, [string] $value");
+    let table = [
+        ("thing", file(get, set), ""),
+        ("thing", file("[string] $pth", set), "Get takes"),
+        ("thing", file(get, "[string] $path"), "Set takes"),
+        ("thing", file(get, "[string] $path, [string] $value, [string] $more"), "Set takes"),
+        ("thing", file(get, set).replace("Set-thing", "Set-other"), "Set takes None"),
+        ("thing", file(get, set) + &"# x\n".repeat(60), "more than 60 lines"),
+        ("other", file(get, set), "no such resource type"),
+        ("other", file(get, set), "thing: no resource file"),
+    ];
+    for (name, text, expected) in table {
+        let found =
+            resources(&[Script::new(&format!("provisioners/resources/{name}.ps1"), text)], &types).join("\n");
+        assert!(
+            if expected.is_empty() { found.is_empty() } else { found.contains(expected) },
+            "{expected}: {found}"
+        );
+    }
+    let ability = |name: &str, parameter: &str, body: &str| {
+        Script::new("x/Windows.ps1", format!("function {name} {{\n{head}({parameter})\n{body}}}\n"))
+    };
+    let real = ability("Get-Thing", "[string] $Path", "    $Path\n");
+    assert_none(&platforms(&real, &real));
+    let defects = [
+        (&real, ability("Get-Thing", "[string] $Name", ""), "Get-Thing"),
+        (&real, ability("Get-Thing", "[int] $Path", ""), "Get-Thing"),
+        (&real, ability("Get-Other", "[string] $Path", ""), "Get-Other"),
+        (&ability("Get-Thing", "", &"    1\n".repeat(16)), ability("Get-Thing", "", ""), "has 16 lines"),
+    ];
+    for (windows, simulated, expected) in defects {
+        let found = platforms(windows, &simulated).join("\n");
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+}

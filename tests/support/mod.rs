@@ -1,0 +1,169 @@
+//! What tests run: the real program in a folder of its own, with no environment but the test's.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// A run of the program. Files are made first; the folder goes when the test ends.
+#[must_use]
+pub struct Test {
+    pub folder: PathBuf,
+    arguments: Vec<String>,
+    environment: BTreeMap<String, String>,
+}
+
+/// What a run said.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Test {
+    pub fn new() -> Self {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
+        fs::create_dir_all(&folder).expect("test folder");
+        Self { folder, arguments: Vec::new(), environment: BTreeMap::new() }
+    }
+
+    pub fn args<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// Arguments split at blanks.
+    pub fn line(self, line: &str) -> Self {
+        self.args(line.split_whitespace())
+    }
+
+    pub fn file(self, name: &str, content: &str) -> Self {
+        let path = self.folder.join(name);
+        fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        fs::write(path, content).expect("file");
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_imagegen"));
+        command
+            .args(&self.arguments)
+            .current_dir(&self.folder)
+            .env_clear()
+            .env("HOME", &self.folder)
+            .env("PATH", "/usr/bin:/bin")
+            .envs(&self.environment);
+        command
+    }
+
+    pub fn run(&self) -> Ran {
+        let Output { status, stdout, stderr } = self.command().output().expect("the program starts");
+        Ran {
+            code: status.code(),
+            stdout: String::from_utf8(stdout).expect("stdout is UTF-8"),
+            stderr: String::from_utf8(stderr).expect("stderr is UTF-8"),
+        }
+    }
+
+    #[track_caller]
+    pub fn succeeds(&self) -> Ran {
+        let ran = self.run();
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ran
+    }
+
+    /// The run fails with this code and says each of these.
+    #[track_caller]
+    pub fn fails(&self, code: i32, said: &[&str]) -> Ran {
+        let ran = self.run();
+        assert_eq!(ran.code, Some(code), "{}\n{}", ran.stdout, ran.stderr);
+        for part in said {
+            assert!(ran.stderr.contains(part), "no `{part}` in:\n{}", ran.stderr);
+        }
+        ran
+    }
+
+    #[track_caller]
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    #[track_caller]
+    pub fn text(&self, name: &str) -> String {
+        String::from_utf8(self.read(name)).expect("UTF-8")
+    }
+
+    pub fn exists(&self, name: &str) -> bool {
+        self.folder.join(name).exists()
+    }
+}
+
+impl Drop for Test {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // A folder that stays behind harms nothing.
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// All files below a folder by relative path.
+pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
+        let entry = entry.expect("entry");
+        if entry.file_type().is_file() {
+            let name = entry.path().strip_prefix(folder).expect("below").to_string_lossy().replace('\\', "/");
+            files.insert(name, fs::read(entry.path()).expect("file"));
+        }
+    }
+    files
+}
+
+/// The project's own folder.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Compares a text with its golden file; `UPDATE_GOLDEN=1` writes it.
+#[track_caller]
+pub fn golden(name: &str, actual: &str) {
+    let path = root().join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        fs::write(&path, actual).expect("golden");
+        return;
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    if expected != actual {
+        let line = expected.lines().zip(actual.lines()).position(|(a, b)| a != b);
+        let at = line.unwrap_or_else(|| expected.lines().count().min(actual.lines().count()));
+        panic!(
+            "tests/golden/{name} differs from line {}:\n- {}\n+ {}\n(UPDATE_GOLDEN=1 writes it anew)",
+            at + 1,
+            expected.lines().nth(at).unwrap_or("(end)"),
+            actual.lines().nth(at).unwrap_or("(end)")
+        );
+    }
+}
+
+/// A program that only some machines have. In CI its absence is a failure.
+#[track_caller]
+pub fn needs(variable: &str, what: &str) -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
+        return Some(PathBuf::from(path));
+    }
+    assert!(std::env::var_os("CI").is_none(), "CI installs {what}; {variable} does not name it");
+    println!("skipped: needs {what} ({variable})");
+    None
+}
