@@ -23,7 +23,8 @@ pub use results::{BakedImage, BuiltArtifact, CheckReport, CheckedResource};
 /// What a bake leaves beside the workspace's own files.
 pub const RESULTS: &[&str] = &["image.json"];
 /// What a bake that came to nothing may leave.
-pub const TRACES: &[&str] = &["packer.log", "packer-manifest.json", "packer-manifest.json.lock", "check-report.json"];
+pub const TRACES: &[&str] =
+    &["packer.log", "packer-manifest.json", "packer-manifest.json.lock", "check-report.json"];
 
 #[derive(Debug, thiserror::Error)]
 pub enum BakeError {

@@ -162,7 +162,13 @@ impl Catalog {
         })
     }
 
-    fn check_name(&self, path: &str, field: &'static str, name: &str, found: &str) -> Result<(), CatalogError> {
+    fn check_name(
+        &self,
+        path: &str,
+        field: &'static str,
+        name: &str,
+        found: &str,
+    ) -> Result<(), CatalogError> {
         if name == found {
             return Ok(());
         }

@@ -81,10 +81,9 @@ impl Tree {
     pub fn folders(&self, folder: &str) -> Vec<String> {
         let mut names: Vec<String> = match &self.files {
             Files::Embedded(dir) => match dir.get_dir(folder) {
-                Some(dir) => dir
-                    .dirs()
-                    .filter_map(|dir| dir.path().file_name()?.to_str().map(str::to_owned))
-                    .collect(),
+                Some(dir) => {
+                    dir.dirs().filter_map(|dir| dir.path().file_name()?.to_str().map(str::to_owned)).collect()
+                }
                 None => Vec::new(),
             },
             Files::Loaded(files) => files

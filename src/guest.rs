@@ -150,9 +150,8 @@ fn lower(
         let name = renderer.text(&resource.name, item).map_err(error)?;
         let mut properties = Map::new();
         for (property, value) in &resource.properties {
-            let value = renderer
-                .value(value, item)
-                .map_err(|message| error(format!("`{property}`: {message}")))?;
+            let value =
+                renderer.value(value, item).map_err(|message| error(format!("`{property}`: {message}")))?;
             properties.insert(property.clone(), value);
         }
         let kind = typed(&resource.kind, properties).map_err(error)?;
@@ -171,8 +170,7 @@ fn lower(
 /// Rendered properties as the Rust type of the resource; the digest of a file's content is ours.
 fn typed(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, String> {
     let value = json!({ "type": kind, "properties": Value::Object(properties) });
-    let mut typed: ResourceKind =
-        serde_json::from_value(value).map_err(|error| error.to_string())?;
+    let mut typed: ResourceKind = serde_json::from_value(value).map_err(|error| error.to_string())?;
     if let ResourceKind::File(file) = &mut typed {
         file.sha256 = file.content.as_ref().map(|content| sha256(content.as_bytes()));
     }
@@ -197,10 +195,7 @@ fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError
 
 /// Every script of the payload with its digest: the same in every build of a release.
 fn scripts(provisioners: &Tree) -> BTreeMap<String, String> {
-    script_files(provisioners)
-        .into_iter()
-        .map(|(path, bytes)| (path, sha256(bytes)))
-        .collect()
+    script_files(provisioners).into_iter().map(|(path, bytes)| (path, sha256(bytes))).collect()
 }
 
 /// Scripts that go into the guest, by their path in the payload.
@@ -241,4 +236,3 @@ fn join_command_line(resource: &mut Value) {
         properties.insert("commandLine".to_owned(), Value::String(command_line(&program, &arguments)));
     }
 }
-

@@ -161,8 +161,9 @@ impl Lock {
         for now in &fresh.artifacts {
             match locked.get(now.component.as_str()) {
                 None => moved.push(format!("{} is new", now.component)),
-                Some(locked) if locked.version != now.version => moved
-                    .push(format!("{} was {} and is {}", now.component, locked.version, now.version)),
+                Some(locked) if locked.version != now.version => {
+                    moved.push(format!("{} was {} and is {}", now.component, locked.version, now.version));
+                }
                 Some(locked) if locked.url != now.url => {
                     moved.push(format!("{} was at {} and is at {}", now.component, locked.url, now.url));
                 }

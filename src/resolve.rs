@@ -270,7 +270,9 @@ fn choose_groups(
     let mut used = BTreeSet::new();
     let mut groups = Vec::new();
     for group in &contents.groups {
-        let named = || group.alternatives.iter().flatten().any(|part| selection.components.contains_key(&part.component));
+        let named = || {
+            group.alternatives.iter().flatten().any(|part| selection.components.contains_key(&part.component))
+        };
         if !situation.holds(&group.when) || (group.on_request && !named()) {
             continue;
         }
@@ -391,7 +393,8 @@ fn nearest(
     choice: &crate::model::kubernetes::ComponentChoice,
     asked: &Version,
 ) -> Version {
-    let allowed = || component.pins.iter().filter(|pin| pin.usable() && choice.allowed.contains(&pin.version));
+    let allowed =
+        || component.pins.iter().filter(|pin| pin.usable() && choice.allowed.contains(&pin.version));
     let below = allowed().map(|pin| &pin.version).filter(|version| *version < asked).max();
     let above = allowed().map(|pin| &pin.version).filter(|version| *version > asked).min();
     above.or(below).unwrap_or(&choice.default).clone()
@@ -403,10 +406,9 @@ fn check_rules(
     refusals: &mut Vec<Refusal>,
 ) -> Result<(), ResolveError> {
     for rule in catalog.rules()?.refusals {
-        let components = rule
-            .components
-            .iter()
-            .all(|(name, range)| situation.components.get(name).is_some_and(|version| range.contains(version)));
+        let components = rule.components.iter().all(|(name, range)| {
+            situation.components.get(name).is_some_and(|version| range.contains(version))
+        });
         if situation.holds(&rule.when) && components {
             refusals.push(Refusal::new(&rule.id, rule.reason, rule.instead, &rule.source));
         }
@@ -448,7 +450,9 @@ fn choose_pause(
 
 fn check_image(image: &str, refusals: &mut Vec<Refusal>) {
     let pinned = image.rsplit_once("@sha256:").is_some_and(|(name, digest)| {
-        !name.is_empty() && digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
+        !name.is_empty()
+            && digest.len() == 64
+            && digest.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
     });
     if !pinned || image.contains(char::is_whitespace) {
         refusals.push(Refusal::new(

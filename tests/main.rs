@@ -1,0 +1,14 @@
+//! One integration binary: what the program does, seen from outside.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests touch the world by themselves, and a panic is how they fail"
+)]
+
+mod support;
+
+mod catalog;
+mod cli;
+mod guest_static;
+mod packer;

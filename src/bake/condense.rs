@@ -31,12 +31,21 @@ mod tests {
     #[test]
     fn milestones_are_kept_and_chatter_is_not() {
         for (line, kept) in [
-            ("==> imagegen.azure-arm.node: Getting tokens using client secret", Some("Getting tokens using client secret")),
-            ("    imagegen.azure-arm.node: imagegen: [3/48] changed x/y (12 ms)", Some("imagegen: [3/48] changed x/y (12 ms)")),
+            (
+                "==> imagegen.azure-arm.node: Getting tokens using client secret",
+                Some("Getting tokens using client secret"),
+            ),
+            (
+                "    imagegen.azure-arm.node: imagegen: [3/48] changed x/y (12 ms)",
+                Some("imagegen: [3/48] changed x/y (12 ms)"),
+            ),
             ("    imagegen.azure-arm.node:  -> ResourceGroupName : 'x'", None),
             ("Error: something", Some("Error: something")),
             ("", None),
-            ("==> Builds finished. The artifacts of successful builds are:", Some("Builds finished. The artifacts of successful builds are:")),
+            (
+                "==> Builds finished. The artifacts of successful builds are:",
+                Some("Builds finished. The artifacts of successful builds are:"),
+            ),
         ] {
             assert_eq!(condense(line).as_deref(), kept, "{line}");
         }

@@ -184,8 +184,7 @@ fn lint_line(report: &mut Report<'_>, path: &str, line: &KubernetesLine) {
     }
     for (name, choice) in &line.components {
         if !choice.allowed.contains(&choice.default) {
-            let message =
-                format!("{name}: the default {} is outside `{}`", choice.default, choice.allowed);
+            let message = format!("{name}: the default {} is outside `{}`", choice.default, choice.allowed);
             report.add("unreachable-default", path, message);
         }
         let Ok(component) = report.catalog.component(name) else { continue };

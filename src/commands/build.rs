@@ -43,9 +43,8 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
     printer.note(&format!("workspace: {}", written.folder.display()));
     let pinned = written.lock.pinned()?;
     let options = Options { packer: args.packer.clone(), on_error: args.on_error };
-    let environment = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-        .collect();
+    let environment =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
     let image = bake::bake(&written.plan, pinned, &written.folder, &options, &environment, printer)?;
     say_image(&image, &written.folder, printer)
 }
@@ -123,4 +122,3 @@ impl Written {
         text
     }
 }
-

@@ -18,7 +18,8 @@ pub(super) fn catalog(what: &CatalogWhat, manifests: Option<&Path>, printer: &Pr
                 printer.note(&format!("{}: nothing found", trees.catalog.label()));
                 return Ok(());
             }
-            Err(CatalogError::Lint { catalog: trees.catalog.label().to_owned(), findings: findings.len() }.into())
+            Err(CatalogError::Lint { catalog: trees.catalog.label().to_owned(), findings: findings.len() }
+                .into())
         }
     }
 }

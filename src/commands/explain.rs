@@ -47,7 +47,10 @@ pub(super) fn explain(args: &ExplainArgs, manifests: Option<&Path>, printer: &Pr
         }
         .into());
     };
-    printer.note(&format!("for Kubernetes {}, Windows {}, target {}", plan.kubernetes, plan.windows.release, plan.target.name));
+    printer.note(&format!(
+        "for Kubernetes {}, Windows {}, target {}",
+        plan.kubernetes, plan.windows.release, plan.target.name
+    ));
     printer.result(found, || {
         found
             .iter()
@@ -85,9 +88,15 @@ impl Index {
                     lines.push(format!("in this plan: {} ({})", artifact.version, group.reason));
                     lines.push(format!("from {}", artifact.url));
                     lines.push(artifact.pin_state());
-                    lines.extend(artifact.checksums.iter().map(|checksum| format!("checksum file: {}", checksum.url)));
+                    lines.extend(
+                        artifact.checksums.iter().map(|checksum| format!("checksum file: {}", checksum.url)),
+                    );
                     lines.extend(artifact.signatures.iter().map(|signature| {
-                        format!("signature: {} by {}", signature.url, signature.identity.as_deref().unwrap_or("-"))
+                        format!(
+                            "signature: {} by {}",
+                            signature.url,
+                            signature.identity.as_deref().unwrap_or("-")
+                        )
                     }));
                 }
             }
@@ -106,7 +115,12 @@ impl Index {
         for rule in &table.flags {
             let applies = rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when);
             let lines = vec![
-                format!("{}: versions {}, value {}", rule.program, rule.versions, rule.value.as_deref().unwrap_or("none")),
+                format!(
+                    "{}: versions {}, value {}",
+                    rule.program,
+                    rule.versions,
+                    rule.value.as_deref().unwrap_or("none")
+                ),
                 rule.reason.clone(),
                 format!("in this plan: {}", if applies { "given" } else { "not given" }),
             ];
@@ -151,7 +165,9 @@ impl Index {
                 serde_json::to_string(&setting.data).unwrap_or_default(),
                 setting.key
             )];
-            lines.extend(setting.since.as_ref().map(|since| format!("read by Windows from the update of {since} on")));
+            lines.extend(
+                setting.since.as_ref().map(|since| format!("read by Windows from the update of {since} on")),
+            );
             lines.extend(setting.conflict.as_ref().map(|conflict| format!("conflict: {conflict}")));
             self.add("windows setting", &setting.name, lines, &setting.source);
         }
@@ -166,12 +182,17 @@ impl Index {
             for (selector, values) in &variable.when {
                 lines.push(format!("only with {selector} `{}`", values.join("` or `")));
             }
-            lines.push(format!("environment: {}", variable.environment_names().collect::<Vec<_>>().join(", ")));
+            lines.push(format!(
+                "environment: {}",
+                variable.environment_names().collect::<Vec<_>>().join(", ")
+            ));
             self.add("variable", &variable.name, lines, &variable.source);
         }
         for selector in &plan.target.selectors {
             let mut lines = vec![selector.description.clone(), format!("default: {}", selector.default)];
-            lines.extend(selector.values.iter().map(|value| format!("{}: {}", value.value, value.description)));
+            lines.extend(
+                selector.values.iter().map(|value| format!("{}: {}", value.value, value.description)),
+            );
             self.add("variable", &selector.name, lines, &selector.source);
         }
     }

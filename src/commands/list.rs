@@ -78,7 +78,10 @@ fn windows(catalog: &Catalog) -> anyhow::Result<Rows> {
             "release": name, "title": windows.title, "build": windows.build, "channel": windows.channel,
             "containerTag": windows.container_tag, "images": windows.images.keys().collect::<Vec<_>>(),
         });
-        let line = format!("{name:<6} {} (build {}, images `{}`)", windows.title, windows.build, windows.container_tag);
+        let line = format!(
+            "{name:<6} {} (build {}, images `{}`)",
+            windows.title, windows.build, windows.container_tag
+        );
         rows.push((value, line));
     }
     Ok(rows)

@@ -65,11 +65,12 @@ pub fn definition(args: &SelectionArgs, trees: &Trees) -> anyhow::Result<(ImageD
 
 fn flags(args: &SelectionArgs, base: &ImageDefinition, trees: &Trees) -> anyhow::Result<ImageDefinition> {
     let target = args.target.as_ref().or(base.target.as_ref());
-    let proxy = (args.http_proxy.is_some() || args.https_proxy.is_some() || args.no_proxy.is_some()).then(|| Proxy {
-        http: args.http_proxy.clone().unwrap_or_default(),
-        https: args.https_proxy.clone().unwrap_or_default(),
-        no_proxy: args.no_proxy.clone().unwrap_or_default(),
-    });
+    let proxy =
+        (args.http_proxy.is_some() || args.https_proxy.is_some() || args.no_proxy.is_some()).then(|| Proxy {
+            http: args.http_proxy.clone().unwrap_or_default(),
+            https: args.https_proxy.clone().unwrap_or_default(),
+            no_proxy: args.no_proxy.clone().unwrap_or_default(),
+        });
     Ok(ImageDefinition {
         target: args.target.clone(),
         windows: args.windows.clone(),
@@ -108,7 +109,10 @@ fn variables(
                 hint: Some(match kind {
                     VariableType::StringList => format!("write it as JSON: --var '{name}=[\"a\", \"b\"]'"),
                     VariableType::StringMap => format!("write it as JSON: --var '{name}={{\"a\": \"b\"}}'"),
-                    _ => format!("such as --var {name}={}", if kind == VariableType::Bool { "true" } else { "1" }),
+                    _ => format!(
+                        "such as --var {name}={}",
+                        if kind == VariableType::Bool { "true" } else { "1" }
+                    ),
                 }),
             })?,
         };

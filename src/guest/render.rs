@@ -117,7 +117,9 @@ impl<'a> Renderer<'a> {
         members
             .iter()
             .map(|member| match (member.get("member"), member.get("file").and_then(Value::as_str)) {
-                (Some(name), Some(file)) => Ok(json!({ "member": name, "path": format!("{folder}\\{file}") })),
+                (Some(name), Some(file)) => {
+                    Ok(json!({ "member": name, "path": format!("{folder}\\{file}") }))
+                }
                 _ => Err(format!("`{path}.members` is not a list of members")),
             })
             .collect::<Result<_, _>>()

@@ -157,7 +157,11 @@ mod signals {
         let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
         // A child that is gone already needs no signal: errors are of no interest.
         if interrupts > 1 {
-            let _ = if interactive { kill_process(pid, Signal::KILL) } else { kill_process_group(pid, Signal::KILL) };
+            let _ = if interactive {
+                kill_process(pid, Signal::KILL)
+            } else {
+                kill_process_group(pid, Signal::KILL)
+            };
         } else if !interactive {
             let _ = kill_process(pid, Signal::INT);
         }

@@ -88,8 +88,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     fs::create_dir_all(folder).map_err(at("creating", folder))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
-    let written = write_synced(&partial, bytes)
-        .and_then(|()| fs::rename(&partial, path).map_err(at("writing", path)));
+    let written =
+        write_synced(&partial, bytes).and_then(|()| fs::rename(&partial, path).map_err(at("writing", path)));
     if written.is_err() {
         // The first error is the one to tell.
         let _ = fs::remove_file(&partial);

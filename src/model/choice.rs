@@ -133,7 +133,10 @@ mod tests {
     #[test]
     fn unknown_words_get_the_nearest_known_one() {
         let message = |text: &str| text.parse::<Cni>().expect_err(text).to_string();
-        assert_eq!(message("flanel-overlay"), "unknown CNI `flanel-overlay`: did you mean `flannel-overlay`?");
+        assert_eq!(
+            message("flanel-overlay"),
+            "unknown CNI `flanel-overlay`: did you mean `flannel-overlay`?"
+        );
         assert_eq!(
             "x".parse::<Runtime>().expect_err("x").to_string(),
             "unknown runtime `x`: known are containerd, docker"

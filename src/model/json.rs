@@ -18,7 +18,7 @@ pub struct JsonError {
 }
 
 fn at(path: &str) -> String {
-    if path == "." { String::new() } else { format!("`{path}`: ") }
+    if path == "." || path == "?" { String::new() } else { format!("`{path}`: ") }
 }
 
 /// Parses what people write: unknown fields are errors by the types' own declaration.

@@ -61,10 +61,7 @@ impl Version {
     }
 
     fn split(&self) -> (Vec<u64>, &str) {
-        let end = self
-            .0
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(self.0.len());
+        let end = self.0.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(self.0.len());
         let (head, rest) = self.0.split_at(end);
         (head.split('.').filter_map(|part| part.parse().ok()).collect(), rest)
     }
@@ -193,11 +190,7 @@ impl VersionRange {
         let release = release_of(version);
         self.alternatives.iter().any(|all| {
             all.iter().all(|(operator, bound)| {
-                let order = if bound.is_prerelease() {
-                    version.cmp(bound)
-                } else {
-                    release.cmp(bound)
-                };
+                let order = if bound.is_prerelease() { version.cmp(bound) } else { release.cmp(bound) };
                 match operator {
                     Operator::Equal => order.is_eq(),
                     Operator::Less => order.is_lt(),
@@ -233,8 +226,7 @@ impl FromStr for VersionRange {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let alternatives =
-            text.split("||").map(parse_comparators).collect::<Result<Vec<_>, _>>()?;
+        let alternatives = text.split("||").map(parse_comparators).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { text: text.to_owned(), alternatives })
     }
 }
@@ -256,10 +248,7 @@ fn parse_comparator(part: &str) -> Result<(Operator, Version), VersionError> {
     ]
     .into_iter()
     .find_map(|(sign, operator)| part.strip_prefix(sign).map(|rest| (operator, rest)))
-    .ok_or_else(|| VersionError {
-        text: part.to_owned(),
-        reason: "a range starts with >=, >, <=, < or =",
-    })?;
+    .ok_or_else(|| VersionError { text: part.to_owned(), reason: "a range starts with >=, >, <=, < or =" })?;
     Ok((operator, rest.trim().parse()?))
 }
 

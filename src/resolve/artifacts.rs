@@ -104,9 +104,7 @@ fn signatures(release: &Release, version: &Version) -> Vec<Signature> {
 }
 
 fn fill(pattern: &str, version: &Version) -> String {
-    pattern
-        .replace("{version}", version.as_str())
-        .replace("{version_}", &version.as_str().replace('.', "_"))
+    pattern.replace("{version}", version.as_str()).replace("{version_}", &version.as_str().replace('.', "_"))
 }
 
 #[cfg(test)]
@@ -140,9 +138,14 @@ mod tests {
 
     #[test]
     fn only_usable_records_pin() {
-        for (version, pinned) in
-            [("1.0.0", false), ("1.1.0", true), ("1.2.0", false), ("1.3.0", false), ("1.4.0", false), ("1.6.0", true)]
-        {
+        for (version, pinned) in [
+            ("1.0.0", false),
+            ("1.1.0", true),
+            ("1.2.0", false),
+            ("1.3.0", false),
+            ("1.4.0", false),
+            ("1.6.0", true),
+        ] {
             assert_eq!(planned(version).is_pinned(), pinned, "{version}");
         }
     }

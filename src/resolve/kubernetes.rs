@@ -43,7 +43,11 @@ pub(super) fn choose(
         let warning = Warning {
             id: "unlisted-release".to_owned(),
             subject: version.to_string(),
-            message: format!("Kubernetes {version} is older than {} but not listed in {}", line.latest, catalog.file(&format!("kubernetes/{minor}.json"))),
+            message: format!(
+                "Kubernetes {version} is older than {} but not listed in {}",
+                line.latest,
+                catalog.file(&format!("kubernetes/{minor}.json"))
+            ),
         };
         return Ok((line, version, vec![warning]));
     }

@@ -116,8 +116,13 @@ fn implied_value(inputs: &Inputs<'_>, selector: &Selector, given: &BTreeMap<Stri
             || (variable.sensitive
                 && variable.environment_names().any(|name| inputs.surroundings.environment.contains(&name)))
     };
-    let demands: Vec<&Vec<String>> =
-        inputs.target.variables.iter().filter(named).filter_map(|variable| variable.when.get(&selector.name)).collect();
+    let demands: Vec<&Vec<String>> = inputs
+        .target
+        .variables
+        .iter()
+        .filter(named)
+        .filter_map(|variable| variable.when.get(&selector.name))
+        .collect();
     let fits = |value: &String| demands.iter().all(|demand| demand.contains(value));
     if fits(&selector.default) {
         return selector.default.clone();
@@ -161,8 +166,11 @@ fn check_given(
         return;
     }
     if !variable.applies(selectors) {
-        let needs: Vec<String> =
-            variable.when.iter().map(|(selector, values)| format!("{selector} `{}`", values.join("` or `"))).collect();
+        let needs: Vec<String> = variable
+            .when
+            .iter()
+            .map(|(selector, values)| format!("{selector} `{}`", values.join("` or `")))
+            .collect();
         let is: Vec<String> = variable
             .when
             .keys()
@@ -197,10 +205,7 @@ fn plugin_support(
     {
         refusals.push(Refusal::new(
             "plugin-version",
-            format!(
-                "{what} is not known to the Packer plugin {} {version}",
-                inputs.target.plugin.name
-            ),
+            format!("{what} is not known to the Packer plugin {} {version}", inputs.target.plugin.name),
             format!("choose plugin {} or newer, or leave it out", support.present_in),
             SOURCE,
         ));
@@ -212,7 +217,9 @@ fn check_value(variable: &Variable, value: &Value) -> Result<(), String> {
     let kind = variable.kind.as_str();
     match (variable.kind, value) {
         (VariableType::String, Value::String(text)) => check_text(variable, text),
-        (VariableType::Number, Value::Number(number)) => check_number(variable, number.as_f64().unwrap_or(f64::NAN)),
+        (VariableType::Number, Value::Number(number)) => {
+            check_number(variable, number.as_f64().unwrap_or(f64::NAN))
+        }
         (VariableType::Bool, Value::Bool(_)) => Ok(()),
         (VariableType::StringList, Value::Array(items)) => {
             check_count(variable, items.len())?;
@@ -258,13 +265,18 @@ fn check_number(variable: &Variable, number: f64) -> Result<(), String> {
     }
     if variable.min.is_some_and(|min| number < min) || variable.max.is_some_and(|max| number > max) {
         let bound = |bound: Option<f64>| bound.map_or_else(|| "…".to_owned(), |bound| bound.to_string());
-        return Err(format!("is {number}, and must lie in {} to {}", bound(variable.min), bound(variable.max)));
+        return Err(format!(
+            "is {number}, and must lie in {} to {}",
+            bound(variable.min),
+            bound(variable.max)
+        ));
     }
     Ok(())
 }
 
 fn check_count(variable: &Variable, count: usize) -> Result<(), String> {
-    if variable.min_items.is_some_and(|min| count < min) || variable.max_items.is_some_and(|max| count > max) {
+    if variable.min_items.is_some_and(|min| count < min) || variable.max_items.is_some_and(|max| count > max)
+    {
         return Err(format!("has {count} items"));
     }
     Ok(())

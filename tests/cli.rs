@@ -1,0 +1,171 @@
+//! What a user types and reads.
+
+use crate::support::{Test, files, golden};
+
+#[test]
+fn two_previews_have_the_same_bytes() {
+    for line in [
+        "build --target azure --k8s 1.20.0 --no-bake --out o",
+        "build --target azure --k8s 1.36.4 --windows 2025 --no-bake --out o",
+    ] {
+        let (first, second) = (Test::new().line(line), Test::new().line(line));
+        let said = first.succeeds();
+        assert!(said.stdout.contains("payload.zip"), "{}", said.stdout);
+        second.succeeds();
+        let (first, second) = (files(&first.folder.join("o")), files(&second.folder.join("o")));
+        assert_eq!(first.len(), 9);
+        assert_eq!(first, second);
+    }
+}
+
+#[test]
+fn predicted_machines_are_as_reviewed() {
+    for (line, name) in [
+        ("plan --target azure --k8s 1.20.0 --state", "azure-2019-k8s-1.20.0.txt"),
+        ("plan --target azure --k8s 1.36.4 --windows 2025 --state", "azure-2025-k8s-1.36.4.txt"),
+    ] {
+        golden(&format!("state/{name}"), &Test::new().line(line).succeeds().stdout);
+    }
+}
+
+#[test]
+fn bad_input_is_named_with_its_remedy() {
+    for (line, code, said) in [
+        ("plan --target azure --k8s 1.99", 3, "unknown Kubernetes version `1.99`"),
+        ("plan --target azure --k8s 1.36.99", 3, "the latest known of 1.36 is 1.36.4"),
+        ("plan --target azure --k8s stabel", 3, "did you mean `--k8s stable`?"),
+        ("plan --target azur --k8s 1.20.0", 3, "unknown target `azur`: did you mean `azure`?"),
+        ("plan --k8s 1.20.0", 2, "no target is named"),
+        ("plan --target azure --k8s 1.20.0 --windows 2021", 3, "unknown Windows release `2021`"),
+        ("plan --target azure --k8s 1.20.0 --runtime containrd", 2, "did you mean `containerd`?"),
+        ("plan --target azure --k8s 1.20.0 --cni flanel-overlay", 2, "did you mean `flannel-overlay`?"),
+        ("plan --target azure --k8s 1.20.0 --component containrd=1.7.27", 3, "did you mean `containerd`?"),
+        ("plan --target azure --k8s 1.20.0 --component containerd", 2, "NAME=VERSION"),
+        ("plan --target azure --k8s 1.20.0 --component containerd=v1", 2, "leave out the leading `v`"),
+        ("plan --target azure --k8s 1.20.0 --var locatoin=x", 3, "did you mean `location`?"),
+        ("plan --target azure --k8s 1.20.0 --var location=West_Europe", 3, "does not match"),
+        ("plan --target azure --k8s 1.20.0 --var client_secret=x", 3, "is a secret"),
+        ("plan --target azure --k8s 1.20.0 --image mcr.example/x:1", 3, "not pinned by its digest"),
+        ("plan --target azure --k8s 1.20.0 --no-such-flag", 2, "--no-such-flag"),
+        ("explain containrd --k8s 1.20.0", 3, "did you mean `containerd`?"),
+        ("schema lok", 2, "did you mean `lock`?"),
+        ("build --target azure --k8s 1.20.0 --no-bake --locked", 3, "--locked` demands it"),
+    ] {
+        let ran = Test::new().line(line).fails(code, &[said]);
+        assert!(ran.stdout.is_empty(), "{line}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_definition_that_is_wrong_is_named_with_path_and_line() {
+    for (text, said) in [
+        (
+            "{\n  \"target\": \"azure\",\n  \"kubernets\": \"1.20.0\"\n}",
+            "imagegen.json:3:13: `kubernets`: unknown field `kubernets`",
+        ),
+        ("{\n  \"target\": \"azure\"\n  \"kubernetes\": 1\n}", "imagegen.json:3:3: expected `,` or `}`"),
+        ("{\"components\": {\"containerd\": 7}}", "`components.containerd`: invalid type"),
+        ("{\"runtime\": \"podman\"}", "unknown variant `podman`"),
+        ("{} x", "trailing characters"),
+        ("", "EOF while parsing"),
+    ] {
+        Test::new().file("imagegen.json", text).line("plan").fails(3, &[said]);
+    }
+}
+
+#[test]
+fn flags_win_over_the_definition() {
+    let test = Test::new()
+        .file("imagegen.json", r#"{"target": "azure", "kubernetes": "1.20.0", "hostAccess": "services"}"#)
+        .line("plan --k8s 1.36.4 --format json");
+    let plan: serde_json::Value = serde_json::from_str(&test.succeeds().stdout).expect("JSON");
+    assert_eq!(plan["kubernetes"], "1.36.4");
+    assert_eq!(plan["selection"]["hostAccess"], "services");
+}
+
+#[test]
+fn a_place_that_is_taken_is_refused() {
+    let build = "build --target azure --k8s 1.20.0 --no-bake --out o";
+    let test = Test::new().file("o/mine.txt", "mine").line(build);
+    test.fails(6, &["o is not empty: it holds `mine.txt`", "`--force`"]);
+    assert_eq!(test.text("o/mine.txt"), "mine");
+    let test = Test::new().file("o/image.json", "{}").line(build);
+    test.fails(6, &["the result of a bake"]);
+    let test = Test::new().file("o", "a file").line(build);
+    test.fails(6, &["o is a file, not a directory"]);
+    let test = Test::new().file("o/mine.txt", "mine").line(build).line("--force");
+    test.succeeds();
+    assert!(test.exists("o/payload.zip") && !test.exists("o/mine.txt"));
+    // What imagegen wrote it may write again.
+    test.succeeds();
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let test = Test::new().file("f", "a file").line("build --target azure --k8s 1.20.0 --no-bake --out f/o");
+    test.fails(6, &["f/o", "ot a directory"]);
+}
+
+#[test]
+fn a_stale_lock_says_what_moved() {
+    let locked = Test::new().line("lock --target azure --k8s 1.20.0");
+    locked.succeeds();
+    let lock = locked.text("imagegen.lock.json");
+    assert!(!lock.contains("timestamp"));
+    let build = |line: &str| Test::new().file("imagegen.lock.json", &lock).line(line);
+    build("build --target azure --k8s 1.20.0 --no-bake --locked").succeeds();
+    build("build --target azure --k8s 1.20.5 --no-bake --locked")
+        .fails(3, &["is stale", "`kubernetes` was 1.20.0 and is 1.20.5", "run `imagegen lock`"]);
+    build("build --target azure --k8s 1.20.0 --component crictl=1.20.0 --no-bake")
+        .fails(3, &["imagegen.lock.json is stale"]);
+    build("build --target azure --k8s 1.20.5 --no-bake --ignore-lock").succeeds();
+    Test::new()
+        .file("imagegen.lock.json", "{\"schema\": \"imagegen.dev/lock/v9\"}")
+        .line("build --target azure --k8s 1.20.0 --no-bake")
+        .fails(3, &["schema is `imagegen.dev/lock/v9`"]);
+}
+
+#[test]
+fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
+    Test::new().line("build --target azure --k8s 1.20.0").fails(5, &["an artifact is unpinned: wins 0.0.4"]);
+    Test::new()
+        .line("build --target azure --k8s 1.20.0 --host-access services")
+        .fails(7, &["these variables have no value: location, managed_image_resource_group_name"]);
+    let test = Test::new().line(
+        "build --target azure --k8s 1.20.0 --host-access services --out o --var location=westeurope \
+         --var managed_image_resource_group_name=rg",
+    );
+    test.fails(7, &["Packer is not on the PATH", "install Packer"]);
+    assert!(test.exists("o/payload.zip"), "the workspace was written");
+}
+
+#[test]
+fn every_verb_has_help_and_schemas_are_published() {
+    for verb in ["", "build", "render", "plan", "lock", "explain", "list", "catalog", "schema"] {
+        let help =
+            Test::new().args([verb, "--help"].into_iter().filter(|word| !word.is_empty())).succeeds().stdout;
+        assert!(help.contains("Usage:"), "{help}");
+    }
+    let names = Test::new().line("schema").succeeds().stdout;
+    for name in names.lines() {
+        let schema = Test::new().args(["schema", name]).succeeds().stdout;
+        let schema: serde_json::Value = serde_json::from_str(&schema).expect(name);
+        assert!(schema["$schema"].is_string(), "{name}");
+    }
+}
+
+#[test]
+fn a_secret_in_the_environment_chooses_the_sign_in_and_stays_there() {
+    let test = Test::new()
+        .env("ARM_CLIENT_SECRET", "s3cret-of-the-test")
+        .line("build --target azure --k8s 1.20.0 --no-bake --out o");
+    let ran = test.succeeds();
+    assert!(ran.stdout.contains("missing: client_id"), "{}", ran.stdout);
+    let source = test.text("o/source.pkr.hcl");
+    assert!(source.contains("client_secret = var.client_secret"), "{source}");
+    for (name, bytes) in files(&test.folder) {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        assert!(!text.contains("s3cret-of-the-test"), "{name}");
+    }
+    assert!(!(ran.stdout + &ran.stderr).contains("s3cret-of-the-test"));
+}
