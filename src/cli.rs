@@ -165,7 +165,7 @@ pub enum UpdatesArg {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workspace")]
 pub struct WorkspaceArgs {
-    /// Directory of the workspace [default: imagegen-out/<target>-<windows>-k8s-<version>].
+    /// Directory of the workspace [default: imagegen-out/TARGET-WINDOWS-k8s-VERSION].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

@@ -164,8 +164,8 @@ fn a_secret_in_the_environment_chooses_the_sign_in_and_stays_there() {
     let source = test.text("o/source.pkr.hcl");
     assert!(source.contains("client_secret = var.client_secret"), "{source}");
     for (name, bytes) in files(&test.folder) {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        assert!(!text.contains("s3cret-of-the-test"), "{name}");
+        let content = String::from_utf8_lossy(&bytes).into_owned();
+        assert!(!content.contains("s3cret-of-the-test"), "{name}");
     }
     assert!(!(ran.stdout + &ran.stderr).contains("s3cret-of-the-test"));
 }
