@@ -64,6 +64,10 @@ pub fn resolve(
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         situation.components.insert(artifact.component.clone(), artifact.version.clone());
     }
+    // What was asked for counts too where it was refused: a rule says better why.
+    for (name, version) in &selection.components {
+        situation.components.entry(name.clone()).or_insert_with(|| version.clone());
+    }
     check_rules(catalog, &situation, &mut refusals)?;
     let pause = choose_pause(&line, &windows, selection, &mut refusals);
     for image in &selection.images {
@@ -410,6 +414,10 @@ fn check_rules(
             situation.components.get(name).is_some_and(|version| range.contains(version))
         });
         if situation.holds(&rule.when) && components {
+            refusals.retain(|refusal| {
+                let subject = refusal.reason.split(' ').next().unwrap_or_default();
+                refusal.rule != "component-range" || !rule.components.contains_key(subject)
+            });
             refusals.push(Refusal::new(&rule.id, rule.reason, rule.instead, &rule.source));
         }
     }

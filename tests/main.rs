@@ -8,7 +8,9 @@
 
 mod support;
 
+mod bake;
 mod catalog;
 mod cli;
 mod guest_static;
+mod matrix;
 mod packer;

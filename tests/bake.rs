@@ -1,0 +1,256 @@
+//! Baking: with a Packer that misbehaves, and with the real one against a simulated Azure and a
+//! simulated guest.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Test, files, needs, root};
+
+const READY: &str = "build --target azure --k8s 1.20.0 --host-access services --out o \
+                     --var location=westeurope --var managed_image_resource_group_name=rg";
+
+/// A test with a program `packer` on its PATH that is this shell script.
+fn with_packer(script: &str) -> Test {
+    use std::os::unix::fs::PermissionsExt as _;
+    let test = Test::new().file("bin/packer", &format!("#!/bin/sh\n{script}\n"));
+    let program = test.folder.join("bin/packer");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
+    let path = format!("{}:/usr/bin:/bin", test.folder.join("bin").display());
+    test.env("PATH", &path)
+}
+
+const MANIFEST: &str = r#"cat > packer-manifest.json <<'M'
+{"builds": [
+  {"builder_type": "azure-arm", "artifact_id": "of an earlier run", "packer_run_uuid": "0"},
+  {"builder_type": "azure-arm", "artifact_id": "/subscriptions/s/images/i", "packer_run_uuid": "1"}
+], "last_run_uuid": "1"}
+M"#;
+const REPORT: &str = r#"echo '{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 7, "failed": 0}' > check-report.json"#;
+
+#[test]
+fn the_image_is_what_this_run_made() {
+    let test = with_packer(&format!("[ \"$1\" = build ] || exit 0\n{MANIFEST}\n{REPORT}")).line(READY);
+    let ran = test.succeeds();
+    assert_eq!(ran.stdout, "/subscriptions/s/images/i\n");
+    let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
+    assert_eq!(image["artifacts"][0]["id"], "/subscriptions/s/images/i");
+    assert_eq!(image["checked"], 7);
+    // A result is not overwritten by the next build.
+    test.fails(6, &["the result of a bake"]);
+}
+
+#[test]
+fn a_packer_that_fails_is_told_apart() {
+    for (script, code, said) in [
+        (
+            "echo 'Error: no such region'; exit 1".to_owned(),
+            7,
+            "packer init failed with exit code 1\n  Error: no such region",
+        ),
+        (
+            "[ $1 = validate ] && { echo bad >&2; exit 3; }; exit 0".to_owned(),
+            7,
+            "packer validate failed with exit code 3\n  bad",
+        ),
+        (
+            "[ $1 = build ] && { echo boom; exit 1; }; exit 0".to_owned(),
+            7,
+            "packer build failed with exit code 1\n  boom",
+        ),
+        ("[ $1 = build ] && kill -9 $$; exit 0".to_owned(), 7, "packer build was killed"),
+        ("exit 0".to_owned(), 7, "the machine sent none"),
+        (
+            format!("[ $1 = build ] && {REPORT}; exit 0"),
+            7,
+            "named no image: there is no packer-manifest.json",
+        ),
+        (
+            format!("[ $1 = build ] && {{ {REPORT}; echo '{{}}' > packer-manifest.json; }}; exit 0"),
+            7,
+            "no artifact of this run",
+        ),
+        (
+            "[ $1 = build ] && : > check-report.json; exit 0".to_owned(),
+            7,
+            "the check report of the baked machine cannot be read",
+        ),
+    ] {
+        let test = with_packer(&script).line(READY);
+        test.fails(code, &[said]);
+        assert!(test.exists("o/packer.log") && !test.exists("o/image.json"), "{script}");
+        // What a failed bake leaves does not stand in the way of the next one.
+        test.fails(code, &[said]);
+    }
+}
+
+#[test]
+fn failed_checks_have_their_own_exit_code() {
+    let report = r#"{"schema": "imagegen.dev/check-report/v1", "passed": false, "checked": 2, "failed": 1, "resources": [
+        {"name": "kubernetes/kubelet", "result": "drifted", "differences": [{"property": "startType", "expected": "manual", "actual": "disabled"}]},
+        {"name": "checks/crictl", "result": "unchanged"}]}"#;
+    let test =
+        with_packer(&format!("[ $1 = build ] || exit 0\ncat > check-report.json <<'R'\n{report}\nR\nexit 1"))
+            .line(READY);
+    test.fails(8, &["drifted kubernetes/kubelet: startType is disabled, expected manual"]);
+}
+
+#[test]
+fn secrets_reach_packer_through_its_environment_alone() {
+    let test = with_packer(&format!(
+        "[ $1 = build ] || exit 0\necho \"secret is $PKR_VAR_client_secret\"\necho \"$@\" > arguments\n{MANIFEST}\n{REPORT}"
+    ))
+    .env("ARM_CLIENT_SECRET", "s3cret-of-the-test")
+    .env("ARM_CLIENT_ID", "00000000-0000-0000-0000-000000000001")
+    .env("ARM_SUBSCRIPTION_ID", "00000000-0000-0000-0000-000000000002")
+    .line(READY);
+    let ran = test.succeeds();
+    assert!(test.text("o/packer.log").contains("secret is <sensitive>"), "{}", test.text("o/packer.log"));
+    for (name, bytes) in files(&test.folder) {
+        assert!(!String::from_utf8_lossy(&bytes).contains("s3cret-of-the-test"), "{name}");
+    }
+    assert!(!(ran.stdout + &ran.stderr).contains("s3cret-of-the-test"));
+}
+
+#[test]
+fn an_interrupt_lets_packer_clean_up() {
+    let test = with_packer(
+        "[ $1 = build ] || exit 0\ntrap 'echo cleaned > cleaned; exit 1' INT\necho started > started\nwhile :; do read -t 1 x < fifo; done",
+    )
+    .line(READY);
+    let mut child = test
+        .command()
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("start");
+    while !test.exists("o/started") {
+        assert!(child.try_wait().expect("status").is_none(), "it ended early");
+        std::thread::yield_now();
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
+    let output = child.wait_with_output().expect("end");
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(test.exists("o/cleaned"));
+}
+
+/// Programs that the simulated cloud is made of.
+fn simulation() -> Option<PathBuf> {
+    let packer = needs("IMAGEGEN_TEST_PACKER", "Packer")?;
+    for tool in ["python3", "unshare", "ip", "openssl"] {
+        let there = Command::new("sh")
+            .args(["-c", &format!("command -v {tool}")])
+            .output()
+            .expect("sh")
+            .status
+            .success();
+        if !there {
+            assert!(std::env::var_os("CI").is_none(), "CI installs {tool}");
+            println!("skipped: needs {tool}");
+            return None;
+        }
+    }
+    Some(packer)
+}
+
+#[test]
+fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
+    let Some(packer) = simulation() else { return };
+    let test = Test::new()
+        .file("imagegen.json", r#"{"packer": {"version": "1.12.0", "plugins": {"azure": "1.4.5"}}}"#)
+        .file("report.json", r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#)
+        .line(READY)
+        .args([
+            "--var", "output=managed_image_and_gallery", "--var", "auth=client_secret",
+            "--var", "gallery_resource_group=rg", "--var", "gallery_name=nodes",
+            "--var", "gallery_image_name=windows-2019", "--var", "gallery_image_version=1.20.0",
+            "--var", r#"gallery_replication_regions=["westeurope"]"#,
+            "--packer",
+        ])
+        .args([packer.to_str().expect("path")]);
+    let records = test.folder.join("records");
+    let inner = test.command();
+    let output = Command::new("python3")
+        .arg(root().join("tests/support/fakes/run.py"))
+        .arg("--workdir")
+        .arg(&records)
+        .arg("--report")
+        .arg(test.folder.join("report.json"))
+        .arg("--")
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(&test.folder)
+        .env("HOME", &test.folder)
+        .output()
+        .expect("python3 starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.success(),
+        "{said}\n{}",
+        String::from_utf8_lossy(&fs::read(test.folder.join("o/packer.log")).unwrap_or_default())
+    );
+
+    let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
+    assert_eq!(image["checked"], 150);
+    assert!(
+        image["artifacts"][0]["id"].as_str().expect("id").ends_with("/windows-2019-k8s-1.20.0"),
+        "{image}"
+    );
+    cloud(&fs::read_to_string(records.join("arm.jsonl")).expect("requests"));
+    guest(&test, &records);
+    no_secret(&test, &said);
+}
+
+/// What Azure was asked for.
+fn cloud(log: &str) {
+    let requests: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let put = |part: &str| {
+        requests
+            .iter()
+            .find(|request| {
+                request["method"] == "PUT"
+                    && request["path"].as_str().is_some_and(|path| path.to_lowercase().contains(part))
+            })
+            .unwrap_or_else(|| panic!("no PUT of {part}"))
+    };
+    let image = put("/images/windows-2019-k8s-1.20.0");
+    assert_eq!(image["body"]["location"], "westeurope");
+    assert_eq!(image["body"]["tags"]["imagegen-kubernetes"], "1.20.0");
+    let version = put("/galleries/nodes/images/windows-2019/versions/1.20.0");
+    assert_eq!(version["body"]["properties"]["publishingProfile"]["targetRegions"][0]["name"], "westeurope");
+    let machine = requests
+        .iter()
+        .map(|request| request["body"].to_string())
+        .find(|body| body.contains("Microsoft.Compute/virtualMachines"))
+        .expect("a deployment");
+    assert!(machine.contains("2019-datacenter-core-smalldisk-g2"), "{machine}");
+}
+
+/// What went over WinRM: the payload as it is in the workspace, few commands, little traffic.
+fn guest(test: &Test, records: &std::path::Path) {
+    let summary: Value =
+        serde_json::from_str(&fs::read_to_string(records.join("winrm/summary.json")).expect("summary"))
+            .expect("JSON");
+    let payload = imagegen::embedded::sha256(&test.read("o/payload.zip"));
+    let events = fs::read_to_string(records.join("winrm/events.jsonl")).expect("events");
+    assert!(events.contains(&payload), "the payload arrived whole");
+    for phase in ["bootstrap", "prepare", "install", "test", "seal"] {
+        assert!(events.contains(&format!("-Phase '{phase}'")), "{phase}");
+    }
+    assert!(summary["requests"].as_u64().expect("requests") < 500, "{summary}");
+    let up = summary["bytes_up"].as_u64().or_else(|| summary["bytesUp"].as_u64()).expect("bytes");
+    assert!(up < 1_000_000, "{summary}");
+    let build = test.text("o/build.pkr.hcl");
+    assert!(build.matches("provisioner \"powershell\"").count() <= 6);
+}
+
+fn no_secret(test: &Test, said: &str) {
+    let secret = "fake-client-secret-9f2c";
+    assert!(!said.contains(secret));
+    for (name, bytes) in files(&test.folder.join("o")) {
+        assert!(!String::from_utf8_lossy(&bytes).contains(secret), "{name}");
+    }
+}

@@ -1,0 +1,162 @@
+//! Every Kubernetes line on every Windows release: what is supported is planned, predicted and
+//! rendered; what is not is refused with its reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use imagegen::catalog::Catalog;
+use imagegen::embedded::Tree;
+use imagegen::model::kubernetes::KubernetesLine;
+use serde_json::Value;
+
+use crate::support::Test;
+
+fn lines() -> Vec<KubernetesLine> {
+    let catalog = Catalog::new(Tree::manifests());
+    catalog.kubernetes_minors().iter().map(|minor| catalog.kubernetes(minor).expect("line")).collect()
+}
+
+/// Flags and gates of a line's real Windows programs, as they say of themselves. A gate that
+/// graduated is hidden from the help of its line and accepted still.
+fn known(lines: &[KubernetesLine], at: usize, program: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    let of = |line: &KubernetesLine| line.programs.get(program).cloned();
+    let mut gates: BTreeSet<String> = BTreeSet::new();
+    for line in &lines[at.saturating_sub(1)..=at] {
+        gates.extend(of(line).map(|program| program.feature_gates).unwrap_or_default());
+    }
+    let flags = of(&lines[at]).map(|program| program.flags).unwrap_or_default();
+    let flags = flags.iter().map(|flag| flag.trim_start_matches('-').to_owned()).collect();
+    (flags, gates)
+}
+
+#[test]
+fn supported_pairs_are_planned_predicted_and_rendered() {
+    let lines = lines();
+    let mut pairs = 0;
+    for (at, line) in lines.iter().enumerate() {
+        for windows in &line.windows {
+            let selection = format!(
+                "--target azure --k8s {} --windows {} --runtime containerd",
+                line.latest, windows.value
+            );
+            let state = Test::new().line("plan --state --format json").line(&selection).succeeds().stdout;
+            let machine: Value = serde_json::from_str(&state).expect("JSON");
+            check_arguments(&machine, &lines, at, &selection);
+            let built = Test::new().line("build --no-bake --out o").line(&selection);
+            built.succeeds();
+            assert!(built.exists("o/payload.zip"), "{selection}");
+            pairs += 1;
+        }
+    }
+    assert!(lines.len() >= 20 && pairs >= 50, "{} lines, {pairs} pairs", lines.len());
+}
+
+/// Every flag and gate that a service of the machine starts with is known to the real program.
+fn check_arguments(machine: &Value, lines: &[KubernetesLine], at: usize, selection: &str) {
+    if lines[at].programs.is_empty() {
+        return;
+    }
+    let mut checked = BTreeMap::new();
+    for service in machine["services"].as_array().expect("services") {
+        let mut words: Vec<&str> = service["program"].as_str().into_iter().collect();
+        words.extend(service["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str));
+        for program in ["kubelet", "kube-proxy"] {
+            let Some(start) = words.iter().position(|word| word.ends_with(&format!("\\{program}.exe")))
+            else {
+                continue;
+            };
+            let (flags, gates) = known(lines, at, program);
+            for word in &words[start + 1..] {
+                let (flag, value) = word.split_once('=').unwrap_or((word, ""));
+                assert!(flags.contains(flag.trim_start_matches('-')), "{selection}: {program} {flag}");
+                if flag == "--feature-gates" {
+                    for gate in value.split(',').filter_map(|pair| pair.split('=').next()) {
+                        assert!(gates.contains(gate), "{selection}: {program} gate {gate}");
+                    }
+                }
+                *checked.entry(program).or_insert(0) += 1;
+            }
+        }
+    }
+    assert!(checked.get("kubelet").is_some_and(|count| *count > 5), "{selection}: {checked:?}");
+}
+
+#[test]
+fn services_start_with_flags_their_programs_know() {
+    let lines = lines();
+    for (at, line) in lines.iter().enumerate() {
+        for cni in ["none", "flannel-overlay", "win-bridge"] {
+            let selection =
+                format!("--target azure --k8s {} --host-access services --cni {cni}", line.latest);
+            let ran = Test::new().line("plan --state --format json").line(&selection).succeeds();
+            check_arguments(&serde_json::from_str(&ran.stdout).expect("JSON"), &lines, at, &selection);
+        }
+    }
+}
+
+#[test]
+fn unsupported_pairs_are_refused_with_the_reason() {
+    let catalog = Catalog::new(Tree::manifests());
+    for line in lines() {
+        for windows in catalog.windows_names() {
+            if line.windows.iter().any(|supported| supported.value == windows) {
+                continue;
+            }
+            let selection = format!("--target azure --k8s {} --windows {windows}", line.latest);
+            Test::new().line("plan").line(&selection).fails(
+                3,
+                &["windows-unsupported", &format!("is not made for Windows {windows}"), "choose `--windows "],
+            );
+        }
+    }
+}
+
+#[test]
+fn impossible_combinations_are_refused_with_the_nearest_good_choice() {
+    for (selection, rule, instead) in [
+        ("--k8s 1.24.0 --runtime docker", "dockershim-removed", "--runtime containerd"),
+        ("--k8s 1.36.4 --windows 2025 --component pause=3.9", "pause-build", "pause=3.10.2"),
+        ("--k8s 1.20.0 --windows 2022", "windows-unsupported", "--windows 2019"),
+        ("--k8s 1.21.0 --host-access hostprocess", "host-access-unsupported", "1.22 to 1.37"),
+        ("--k8s 1.30.0 --host-access wins", "host-access-unsupported", "1.17 to 1.25"),
+        ("--k8s 1.20.0 --component containerd=2.0.4", "containerd-cri-v1alpha2", "containerd 1.7"),
+        ("--k8s 1.26.0 --component containerd=1.5.18", "containerd-cri-v1", "1.6"),
+        (
+            "--k8s 1.23.0 --runtime docker --host-access hostprocess",
+            "hostprocess-runtime",
+            "--host-access wins",
+        ),
+        (
+            "--k8s 1.20.0 --windows 2019 --cni win-overlay --var image_version=17763.253.190108",
+            "minimum-update",
+            "image_version",
+        ),
+        ("--k8s 1.20.0 --cni win-overlay --component cni-plugins=0.8.7", "win-overlay-hcn", "sdnoverlay"),
+        ("--k8s 1.36.4 --component wins=0.0.4", "component-unused", "leave out"),
+        ("--k8s 1.36.4 --component containerd=9.9.9", "component-range", "containerd=2.3.4"),
+        ("--k8s 1.36.4 --var machine=confidential", "variable-combination", "output=gallery"),
+        ("--k8s 1.36.4 --delivery upload", "delivery", "--delivery download"),
+    ] {
+        let ran = Test::new().line("plan --target azure").line(selection).fails(3, &[rule]);
+        let hints: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("hint:")).collect();
+        assert!(hints.iter().any(|hint| hint.contains(instead)), "{selection}: {hints:?}");
+    }
+}
+
+#[test]
+fn old_kubelets_are_built_with_every_flaw_named() {
+    let plan = Test::new().line("plan --target azure --k8s 1.20.0 --format json").succeeds().stdout;
+    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+    let flaws: Vec<&str> = plan["warnings"]
+        .as_array()
+        .expect("warnings")
+        .iter()
+        .filter(|warning| warning["id"] == "security-floor")
+        .filter_map(|warning| warning["subject"].as_str())
+        .collect();
+    assert!(flaws.contains(&"CVE-2023-5528") && flaws.len() >= 5, "{flaws:?}");
+    let test = Test::new().line("lock --target azure --k8s 1.20.0");
+    test.succeeds();
+    assert!(test.text("imagegen.lock.json").contains("first fixed in 1.25.16"));
+    let new = Test::new().line("plan --target azure --k8s 1.36.4 --format json").succeeds().stdout;
+    assert!(!new.contains("security-floor"));
+}
