@@ -14,3 +14,4 @@ mod cli;
 mod guest_static;
 mod matrix;
 mod packer;
+mod tidy;

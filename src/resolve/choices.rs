@@ -1,0 +1,238 @@
+//! Choices of the selection other than components: release, runtime, access, delivery, tools.
+
+use std::collections::BTreeMap;
+
+use crate::catalog::Catalog;
+use crate::model::choice::{Delivery, HostAccess, Runtime};
+use crate::model::kubernetes::KubernetesLine;
+use crate::model::plan::{PlannedPacker, PlannedPlugin};
+use crate::model::selection::ImageDefinition;
+use crate::model::situation::Situation;
+use crate::model::target::Target;
+use crate::model::version::Version;
+use crate::model::windows::WindowsRelease;
+
+use super::refusal::{self, Refusal, ResolveError};
+
+pub(super) fn windows(
+    catalog: &Catalog,
+    line: &KubernetesLine,
+    kubernetes: &Version,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Refusal>,
+) -> Result<WindowsRelease, ResolveError> {
+    let supported: Vec<&str> = line
+        .windows
+        .iter()
+        .filter(|windows| windows.versions.as_ref().is_none_or(|range| range.contains(kubernetes)))
+        .map(|windows| windows.value.as_str())
+        .collect();
+    let Some(asked) = selection.windows.as_deref() else {
+        let default = supported.first().copied().unwrap_or("2019");
+        return Ok(catalog.windows(default)?);
+    };
+    let windows = catalog.windows(asked)?;
+    if !supported.contains(&asked) {
+        let later = refusal::lines_with_windows(catalog, asked);
+        refusals.push(Refusal::new(
+            "windows-unsupported",
+            format!("Kubernetes {kubernetes} is not made for Windows {asked} ({})", windows.title),
+            match later {
+                Some(range) => format!(
+                    "choose `--windows {}`, or Kubernetes {range}, which supports Windows {asked}",
+                    supported.join("` or `--windows ")
+                ),
+                None => format!("choose `--windows {}`", supported.join("` or `--windows ")),
+            },
+            &line.source,
+        ));
+    }
+    Ok(windows)
+}
+
+pub(super) fn runtime(
+    line: &KubernetesLine,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Refusal>,
+) -> Runtime {
+    let names: Vec<&str> = line.runtimes.iter().map(|runtime| runtime.name.as_str()).collect();
+    let default = names.first().and_then(|name| name.parse().ok()).unwrap_or(Runtime::Containerd);
+    let chosen = selection.runtime.unwrap_or(default);
+    // A rule of the catalog says better why, where there is one.
+    if !names.contains(&chosen.as_str()) && chosen != Runtime::Docker {
+        refusals.push(Refusal::new(
+            "runtime-unsupported",
+            format!("Kubernetes {} does not run with {chosen}", line.minor),
+            format!("choose `--runtime {default}`"),
+            &line.source,
+        ));
+    }
+    chosen
+}
+
+pub(super) fn host_access(
+    catalog: &Catalog,
+    line: &KubernetesLine,
+    runtime: Runtime,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Refusal>,
+) -> Result<HostAccess, ResolveError> {
+    let fits = |name: &str| !(runtime == Runtime::Docker && name == HostAccess::Hostprocess.as_str());
+    let default = line
+        .host_access
+        .iter()
+        .find(|choice| fits(&choice.name))
+        .and_then(|choice| choice.name.parse().ok())
+        .unwrap_or(HostAccess::Services);
+    let Some(asked) = selection.host_access else { return Ok(default) };
+    let known = line.host_access.iter().any(|choice| choice.name == asked.as_str());
+    if !known {
+        let range = refusal::lines_with_host_access(catalog, asked)?;
+        refusals.push(Refusal::new(
+            "host-access-unsupported",
+            format!("Kubernetes {} has no host access by `{asked}`", line.minor),
+            match range {
+                Some(range) => {
+                    format!("choose `--host-access {default}`, or Kubernetes {range}, which has it")
+                }
+                None => format!("choose `--host-access {default}`"),
+            },
+            &line.source,
+        ));
+    }
+    Ok(asked)
+}
+
+pub(super) fn delivery(
+    target: &Target,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Refusal>,
+) -> Delivery {
+    let default = target.delivery.first().copied().unwrap_or(Delivery::Download);
+    let delivery = selection.delivery.unwrap_or(default);
+    if !target.delivery.contains(&delivery) {
+        refusals.push(Refusal::new(
+            "delivery",
+            format!("target {} cannot deliver by `{delivery}`", target.name),
+            format!("choose `--delivery {default}`"),
+            "the target's descriptor",
+        ));
+    }
+    delivery
+}
+
+pub(super) fn pause(
+    line: &KubernetesLine,
+    windows: &WindowsRelease,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Refusal>,
+) -> String {
+    let default = line.pause.windows.get(&windows.release).unwrap_or(&line.pause.default);
+    let image = match selection.components.get("pause") {
+        Some(version) => match default.rsplit_once(':') {
+            Some((name, _)) => format!("{name}:{version}"),
+            None => default.clone(),
+        },
+        None => default.clone(),
+    };
+    let tag = |image: &str| image.rsplit('/').next().unwrap_or(image).to_owned();
+    if !windows.pause.iter().any(|known| tag(known) == tag(&image)) {
+        refusals.push(Refusal::new(
+            "pause-build",
+            format!("{image} holds no image for Windows {} (build {})", windows.release, windows.build),
+            match windows.pause.first() {
+                Some(first) => format!(
+                    "choose `--component pause={}` or newer, or another Windows release",
+                    first.rsplit(':').next().unwrap_or(first)
+                ),
+                None => "choose another Windows release".to_owned(),
+            },
+            &windows.source,
+        ));
+    }
+    image
+}
+
+pub(super) fn check_image(image: &str, refusals: &mut Vec<Refusal>) {
+    let pinned = image.rsplit_once("@sha256:").is_some_and(|(name, digest)| {
+        !name.is_empty()
+            && digest.len() == 64
+            && digest.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
+    });
+    if !pinned || image.contains(char::is_whitespace) {
+        refusals.push(Refusal::new(
+            "image-digest",
+            format!("the image `{image}` is not pinned by its digest"),
+            "write it as `registry/name:tag@sha256:<64 digits>`".to_owned(),
+            "images follow tags, digests do not move",
+        ));
+    }
+}
+
+pub(super) fn packer(
+    target: &Target,
+    packer: &Version,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Refusal>,
+) -> PlannedPacker {
+    let choice = selection.packer.clone().unwrap_or_default();
+    for name in choice.plugins.keys().filter(|name| **name != target.plugin.name) {
+        refusals.push(Refusal::new(
+            "packer-plugin",
+            format!("target {} does not use the Packer plugin {name}", target.name),
+            format!("name `{}`, or leave it out", target.plugin.name),
+            "the target's descriptor",
+        ));
+    }
+    PlannedPacker {
+        version: choice.version.unwrap_or_else(|| packer.clone()),
+        plugins: vec![PlannedPlugin {
+            name: target.plugin.name.clone(),
+            source: target.plugin.address.clone(),
+            version: choice.plugins.get(&target.plugin.name).unwrap_or(&target.plugin.version).clone(),
+        }],
+    }
+}
+
+/// The update revision that the chosen features need; a source image that is older is refused.
+pub(super) fn minimum_revision(
+    windows: &WindowsRelease,
+    situation: &Situation,
+    variables: &BTreeMap<String, serde_json::Value>,
+    refusals: &mut Vec<Refusal>,
+) -> u32 {
+    let needed = |need: &str| match need {
+        "overlay" => situation.cni.is_overlay(),
+        "images" => true,
+        _ => false,
+    };
+    let Some(update) = windows
+        .minimum_updates
+        .iter()
+        .filter(|update| needed(&update.need) && update.revision.is_some())
+        .max_by_key(|update| update.revision)
+    else {
+        return 0;
+    };
+    let revision = update.revision.unwrap_or(0);
+    let image = variables.get("image_version").and_then(serde_json::Value::as_str);
+    // Marketplace versions are `<build>.<revision>.<date>`.
+    let given = image.and_then(|version| version.split('.').nth(1)?.parse::<u32>().ok());
+    if let (Some(given), Some(image)) = (given, image)
+        && given < revision
+    {
+        refusals.push(Refusal::new(
+            "minimum-update",
+            format!(
+                "source image {image} is Windows {}.{given}, and {} needs {}.{revision}{}",
+                windows.build,
+                if update.need == "overlay" { format!("CNI {}", situation.cni) } else { update.need.clone() },
+                windows.build,
+                update.kb.as_ref().map(|kb| format!(" ({kb})")).unwrap_or_default()
+            ),
+            "choose a newer `image_version`, or `latest`".to_owned(),
+            &update.source,
+        ));
+    }
+    revision
+}

@@ -1,0 +1,183 @@
+//! Rules of the house that no compiler knows: who may use whom, how long a file may be, what a
+//! template may name.
+
+use std::collections::BTreeSet;
+
+use imagegen::embedded::Tree;
+use serde_json::Value;
+
+use crate::support::{Test, files, root};
+
+/// A module may use those before it.
+const ORDER: &[&str] = &[
+    "model", "embedded", "catalog", "lock", "resolve", "machine", "guest", "io", "ui", "render", "bake",
+    "error", "cli", "commands", "main",
+];
+
+/// These turn values into values or bytes and never touch the world.
+const PURE: &[&str] = &["model", "embedded", "catalog", "lock", "resolve", "machine", "guest", "render"];
+
+fn module(path: &str) -> &str {
+    path.split('/').next().unwrap_or(path).trim_end_matches(".rs")
+}
+
+/// Names behind `crate::` (or the crate's own name in the program), tests left out.
+fn uses(source: &str) -> BTreeSet<String> {
+    let code = source.split("#[cfg(test)]").next().unwrap_or(source);
+    let mut names = BTreeSet::new();
+    for prefix in ["crate::", "imagegen::"] {
+        for part in code.split(prefix).skip(1) {
+            let inner: Vec<&str> = match part.strip_prefix('{') {
+                Some(list) => list.split('}').next().unwrap_or("").split(',').collect(),
+                None => vec![part],
+            };
+            for name in inner {
+                let name: String =
+                    name.trim().chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+                names.insert(name);
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn modules_use_only_those_before_them() {
+    let place = |name: &str| ORDER.iter().position(|known| *known == name);
+    let mut seen = BTreeSet::new();
+    for (path, bytes) in files(&root().join("src")) {
+        let name = module(&path);
+        if name == "lib" {
+            continue;
+        }
+        let own =
+            place(name).unwrap_or_else(|| panic!("{path}: the order of modules does not name `{name}`"));
+        seen.insert(name.to_owned());
+        for used in uses(std::str::from_utf8(&bytes).expect("UTF-8")) {
+            let Some(other) = place(&used) else { continue };
+            assert!(other <= own, "{path} uses {used}, which comes after {name}");
+            assert!(!(PURE.contains(&name) && used == "io"), "{path} touches the world");
+        }
+    }
+    assert_eq!(seen.len(), ORDER.len());
+}
+
+#[test]
+fn the_layering_test_can_fail() {
+    let found = uses("use crate::{bake, model::json};\nuse crate::io::fs;\nfn f() { crate::ui::x() }");
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["bake", "io", "model", "ui"]);
+}
+
+#[test]
+fn files_are_short() {
+    for (path, bytes) in files(&root().join("src")) {
+        if path.ends_with(".rs") {
+            let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+            // A table of its own tests stands below the code it tests.
+            let code = std::str::from_utf8(&bytes).expect("UTF-8").split("#[cfg(test)]").next().unwrap_or("");
+            assert!(code.lines().count() <= 420, "src/{path} has {lines} lines");
+        }
+    }
+}
+
+/// Tera takes an undefined name in a condition for false: so every name is held against the
+/// context.
+#[test]
+fn conditions_of_the_packer_templates_are_in_their_context() {
+    let target: Value =
+        serde_json::from_slice(Tree::packer().get("targets/azure/target.json").expect("target"))
+            .expect("JSON");
+    let names = |list: &str| -> Vec<&Value> { target[list].as_array().expect("list").iter().collect() };
+    let mut known: BTreeSet<String> =
+        names("variables").iter().map(|v| format!("has.{}", v["name"].as_str().expect("name"))).collect();
+    for selector in names("selectors") {
+        for value in selector["values"].as_array().expect("values") {
+            known.insert(format!(
+                "uses.{}_{}",
+                selector["name"].as_str().expect("name"),
+                value["value"].as_str().expect("value")
+            ));
+        }
+    }
+    let mut checked = 0;
+    for path in ["build.pkr.hcl", "targets/azure/source.pkr.hcl", "targets/azure/plugins.pkr.hcl"] {
+        let packer = Tree::packer();
+        let text = std::str::from_utf8(packer.get(path).expect(path)).expect("UTF-8");
+        for line in text.lines().filter_map(|line| line.trim().strip_prefix("#{% if ")) {
+            for name in line.trim_end_matches("%}").split(" or ").map(str::trim) {
+                assert!(known.contains(name), "packer/{path}: `{name}` is in no context");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 40, "{checked}");
+}
+
+/// Every argument of the source block is one that the pinned plugin knows; the default workspace
+/// keeps to what the plugin of our tests knows.
+#[test]
+fn source_arguments_are_known_to_the_plugin() {
+    let fields: Value =
+        serde_json::from_slice(Tree::packer().get("targets/azure/fields-2.6.3.json").expect("fields"))
+            .expect("JSON");
+    let mut known = BTreeSet::new();
+    let mut old = BTreeSet::new();
+    collect(&fields["newerThan1.6.6"], &mut known);
+    collect(&fields["known1.4.5"], &mut old);
+    known.extend(old.iter().cloned());
+    let packer = Tree::packer();
+    let text =
+        std::str::from_utf8(packer.get("targets/azure/source.pkr.hcl").expect("source")).expect("UTF-8");
+    let arguments = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        lines
+            .filter_map(|line| line.split_once(" =").map(|(name, _)| name.trim().to_owned()))
+            .filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+            .filter(|name| !["name", "for_each"].contains(&name.as_str()))
+            .collect()
+    };
+    for argument in arguments(text) {
+        assert!(known.contains(&argument), "the plugin does not know `{argument}`");
+    }
+    let test = Test::new().line("build --target azure --k8s 1.36.4 --no-bake --out o");
+    test.succeeds();
+    for argument in arguments(&test.text("o/source.pkr.hcl")) {
+        assert!(old.contains(&argument), "plugin 1.4.5 does not know `{argument}`");
+    }
+}
+
+fn collect(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
+        Value::Object(entries) => entries.values().for_each(|item| collect(item, names)),
+        Value::String(name) => {
+            names.insert(name.clone());
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn declared_variables_are_the_ones_that_have_values_or_are_missing() {
+    for line in ["--k8s 1.20.0", "--k8s 1.36.4 --var output=gallery --var machine=trusted_launch"] {
+        let test = Test::new().line("build --target azure --no-bake --out o --format json").line(line);
+        let said: Value = serde_json::from_str(&test.succeeds().stdout).expect("JSON");
+        let values: Value = serde_json::from_str(&test.text("o/imagegen.auto.pkrvars.json")).expect("JSON");
+        let body: hcl_edit::structure::Body = test.text("o/variables.pkr.hcl").parse().expect("HCL");
+        let declared: BTreeSet<String> =
+            body.blocks().map(|block| block.labels.first().expect("label").as_str().to_owned()).collect();
+        let mut given: BTreeSet<String> = values.as_object().expect("object").keys().cloned().collect();
+        given.extend(
+            said["missing"]
+                .as_array()
+                .expect("missing")
+                .iter()
+                .map(|missing| missing["names"][0].as_str().expect("name").to_owned()),
+        );
+        assert_eq!(declared, given, "{line}");
+        let used = ["source", "build"].map(|name| test.text(&format!("o/{name}.pkr.hcl"))).concat();
+        for name in &declared {
+            assert!(used.contains(&format!("var.{name}")), "{name} is declared and not used");
+        }
+    }
+}
