@@ -33,6 +33,10 @@ pub mod guest;
 pub mod io;
 pub mod ui;
 
+pub mod fetch;
+
+pub mod verify;
+
 pub mod render;
 
 pub mod bake;

@@ -3,6 +3,7 @@
 pub mod choice;
 pub mod command_line;
 pub mod component;
+pub mod evidence;
 pub mod json;
 pub mod kubernetes;
 pub mod names;

@@ -1,0 +1,1 @@
+//! Locked artifacts → files in the store.
