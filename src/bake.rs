@@ -147,7 +147,8 @@ fn finish(
 
 /// Packer's environment: nobody's home page is asked, variables come under Packer's own names.
 fn packer_environment(plan: &Plan, environment: &Environment) -> Environment {
-    let mut result: Environment = [("CHECKPOINT_DISABLE", "1"), ("PACKER_NO_COLOR", "1")]
+    // Packer's debug log holds the password that it generates for the guest.
+    let mut result: Environment = [("CHECKPOINT_DISABLE", "1"), ("PACKER_NO_COLOR", "1"), ("PACKER_LOG", "")]
         .into_iter()
         .map(|(name, value)| (name.to_owned(), OsString::from(value)))
         .collect();

@@ -2,7 +2,7 @@
 //! simulated guest.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -172,20 +172,8 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
         ])
         .args([packer.to_str().expect("path")]);
     let records = test.folder.join("records");
-    let inner = test.command();
-    let output = Command::new("python3")
-        .arg(root().join("tests/support/fakes/run.py"))
-        .arg("--workdir")
-        .arg(&records)
-        .arg("--report")
-        .arg(test.folder.join("report.json"))
-        .arg("--")
-        .arg(inner.get_program())
-        .args(inner.get_args())
-        .current_dir(&test.folder)
-        .env("HOME", &test.folder)
-        .output()
-        .expect("python3 starts");
+    let report = test.folder.join("report.json");
+    let output = simulated(&test, &records, &["--report", report.to_str().expect("path")]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         output.status.success(),
@@ -202,6 +190,43 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
     cloud(&fs::read_to_string(records.join("arm.jsonl")).expect("requests"));
     guest(&test, &records);
     no_secret(&test, &said);
+}
+
+/// The test's command against the simulated cloud and guest.
+fn simulated(test: &Test, records: &Path, options: &[&str]) -> std::process::Output {
+    let inner = test.command();
+    Command::new("python3")
+        .arg(root().join("tests/support/fakes/run.py"))
+        .arg("--workdir")
+        .arg(records)
+        .args(options)
+        .arg("--")
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(&test.folder)
+        .env("HOME", &test.folder)
+        .output()
+        .expect("python3 starts")
+}
+
+#[test]
+fn an_interrupt_makes_the_real_packer_clean_up() {
+    let Some(packer) = simulation() else { return };
+    let test = Test::new()
+        .file("imagegen.json", r#"{"packer": {"version": "1.12.0", "plugins": {"azure": "1.4.5"}}}"#)
+        .line(READY)
+        .args(["--var", "auth=client_secret", "--packer", packer.to_str().expect("path")]);
+    let records = test.folder.join("records");
+    // The first script of the guest never ends; when it has begun, imagegen alone gets the signal.
+    let hook = format!("1=kill -INT $(cat {}/command.pid)", records.display());
+    let output = simulated(&test, &records, &["--hang", "1", "--hook", &hook]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
+    let requests = fs::read_to_string(records.join("arm.jsonl")).expect("requests");
+    let deleted = requests.lines().filter(|line| line.contains("\"DELETE\"")).count();
+    assert!(deleted > 0, "Packer deleted nothing:\n{said}");
+    assert!(!test.exists("o/image.json"));
 }
 
 /// What Azure was asked for.
@@ -230,7 +255,7 @@ fn cloud(log: &str) {
 }
 
 /// What went over WinRM: the payload as it is in the workspace, few commands, little traffic.
-fn guest(test: &Test, records: &std::path::Path) {
+fn guest(test: &Test, records: &Path) {
     let summary: Value =
         serde_json::from_str(&fs::read_to_string(records.join("winrm/summary.json")).expect("summary"))
             .expect("JSON");

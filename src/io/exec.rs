@@ -163,7 +163,8 @@ mod signals {
                 kill_process_group(pid, Signal::KILL)
             };
         } else if !interactive {
-            let _ = kill_process(pid, Signal::INT);
+            // Packer waits for its plugins, which are processes of the group: it alone does nothing.
+            let _ = kill_process_group(pid, Signal::INT);
         }
     }
 }
