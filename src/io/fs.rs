@@ -87,6 +87,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     };
     fs::create_dir_all(folder).map_err(at("creating", folder))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // What stays of others is no reason not to write.
+    let _ = sweep(folder, &name);
     let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
     let written =
         write_synced(&partial, bytes).and_then(|()| fs::rename(&partial, path).map_err(at("writing", path)));
@@ -132,6 +134,7 @@ pub fn place(
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let partial = parent.join(format!(".{name}.{}.partial", std::process::id()));
     let old = parent.join(format!(".{name}.{}.old", std::process::id()));
+    sweep(parent, &name)?;
     let result = fill(&partial, files).and_then(|()| swap(&partial, path, &old));
     if result.is_err() {
         let _ = fs::remove_dir_all(&partial);
@@ -183,22 +186,60 @@ fn fill(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), FileErro
     Ok(())
 }
 
+/// The new directory under the final name; what stood there is removed. At no moment is there
+/// neither, where the system can exchange two names.
 fn swap(partial: &Path, path: &Path, old: &Path) -> Result<(), FileError> {
-    let replaced = match fs::rename(path, old) {
-        Ok(()) => true,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(at("replacing", path)(error)),
-    };
+    if !path.exists() {
+        return fs::rename(partial, path).map_err(at("writing", path));
+    }
+    if exchange(partial, path) {
+        return fs::remove_dir_all(partial).map_err(at("removing", partial));
+    }
+    fs::rename(path, old).map_err(at("replacing", path))?;
     if let Err(error) = fs::rename(partial, path) {
-        if replaced {
-            let _ = fs::rename(old, path);
-        }
+        let _ = fs::rename(old, path);
         return Err(at("writing", path)(error));
     }
-    if replaced {
-        fs::remove_dir_all(old).map_err(at("removing", old))?;
+    fs::remove_dir_all(old).map_err(at("removing", old))
+}
+
+#[cfg(target_os = "linux")]
+fn exchange(one: &Path, other: &Path) -> bool {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> bool {
+    false
+}
+
+/// Removes what processes that were killed left of writing `name`.
+fn sweep(parent: &Path, name: &str) -> Result<(), FileError> {
+    for left in names_in(parent)? {
+        let Some(rest) = left.strip_prefix(&format!(".{name}.")) else { continue };
+        let Some(process) = rest.strip_suffix(".partial").and_then(|process| process.parse().ok()) else {
+            continue;
+        };
+        if !is_running(process) {
+            let left = parent.join(left);
+            if left.is_dir() { fs::remove_dir_all(&left) } else { fs::remove_file(&left) }
+                .map_err(at("removing", &left))?;
+        }
     }
     Ok(())
+}
+
+#[cfg(unix)]
+fn is_running(process: i32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    // A process of another user's is running too.
+    Pid::from_raw(process).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_running(_: i32) -> bool {
+    true
 }
 
 /// # Errors
@@ -224,5 +265,48 @@ impl Log {
     /// A log that cannot be written must not end the build that it tells of.
     pub fn line(&mut self, text: &str) {
         let _ = writeln!(self.0, "{text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("imagegen-fs-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn files(content: &str) -> BTreeMap<String, Vec<u8>> {
+        [("a/b".to_owned(), content.as_bytes().to_vec())].into()
+    }
+
+    #[test]
+    fn a_place_is_filled_replaced_and_swept() {
+        let parent = folder("place");
+        let path = parent.join("out");
+        // No process has this number: it is above the kernel's limit.
+        let left = parent.join(".out.2147483600.partial");
+        fs::create_dir(&left).unwrap();
+        let own = parent.join(format!(".other.{}.partial", std::process::id()));
+        fs::write(&own, "").unwrap();
+        place(&path, &files("1"), &["a"], &[], false).unwrap();
+        place(&path, &files("2"), &["a"], &[], false).unwrap();
+        assert_eq!(fs::read(path.join("a/b")).unwrap(), b"2");
+        assert_eq!(names_in(&parent).unwrap(), [own.file_name().unwrap().to_str().unwrap(), "out"]);
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_the_old_file() {
+        let parent = folder("write");
+        let path = parent.join("file");
+        write(&path, b"old").unwrap();
+        assert!(write(&path.join("below"), b"new").is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names_in(&parent).unwrap(), ["file"]);
+        fs::remove_dir_all(parent).unwrap();
     }
 }
