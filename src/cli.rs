@@ -155,6 +155,23 @@ pub struct SelectionArgs {
     /// Names and networks that the finished node reaches without proxy.
     #[arg(long, value_name = "LIST")]
     pub no_proxy: Option<String>,
+
+    /// Replace part of how a component is published. Repeatable; FIELD is url, sha256, sha512, size, kind,
+    /// checksums, publisher, roots or signature.{kind,url,key,identity,issuer}.
+    #[arg(long = "override", value_name = "COMPONENT.FIELD=VALUE", help_heading = "Trust")]
+    pub override_fields: Vec<String>,
+
+    /// The same as a file: component or URL prefix → fields.
+    #[arg(long, value_name = "FILE", help_heading = "Trust")]
+    pub overrides: Option<PathBuf>,
+
+    /// Take `https://HOST/PATH` from URL/HOST/PATH: same bytes, same pins.
+    #[arg(long, value_name = "URL", help_heading = "Trust")]
+    pub mirror: Option<String>,
+
+    /// What every artifact must satisfy (manifests/policy/regulated.json is an example).
+    #[arg(long, value_name = "FILE", help_heading = "Trust")]
+    pub policy: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

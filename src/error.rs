@@ -9,6 +9,7 @@ use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
 use crate::model::json::JsonError;
 use crate::model::version::VersionError;
+use crate::policy::PolicyError;
 use crate::render::RenderError;
 use crate::resolve::ResolveError;
 
@@ -116,6 +117,12 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     {
         return Some(ErrorClass::Selection);
     }
+    if let Some(error) = cause.downcast_ref::<PolicyError>() {
+        return Some(match error {
+            PolicyError::Selection { .. } => ErrorClass::Selection,
+            PolicyError::Proof { .. } => ErrorClass::Verification,
+        });
+    }
     if cause.is::<Unpinned>() {
         return Some(ErrorClass::Verification);
     }
@@ -131,6 +138,12 @@ pub fn hints(error: &anyhow::Error) -> Vec<String> {
 fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
     if let Some(ResolveError::Refused(refusals)) = cause.downcast_ref() {
         return refusals.iter().map(|refusal| refusal.instead.clone()).collect();
+    }
+    if let Some(error) = cause.downcast_ref::<PolicyError>() {
+        let mut remedies: Vec<String> =
+            error.violations().iter().map(|violation| violation.remedy.clone()).collect();
+        remedies.dedup();
+        return remedies;
     }
     if let Some(error) = cause.downcast_ref::<RenderError>() {
         return error.hints();

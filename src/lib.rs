@@ -26,6 +26,8 @@ pub mod catalog;
 pub mod lock;
 pub mod resolve;
 
+pub mod policy;
+
 pub mod machine;
 
 pub mod guest;

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::embedded::sha256;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker, Warning};
+use crate::model::policy::PolicyUsed;
 use crate::model::selection::ImageDefinition;
 use crate::model::version::Version;
 
@@ -32,6 +33,8 @@ pub struct Lock {
     /// The target's variables that name the source image.
     pub base_image: BTreeMap<String, Value>,
     pub packer: PlannedPacker,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyUsed>,
     /// By component.
     pub artifacts: Vec<PlannedArtifact>,
     pub warnings: Vec<Warning>,
@@ -100,6 +103,7 @@ impl Lock {
             pause: plan.pause.clone(),
             base_image,
             packer: plan.packer.clone(),
+            policy: plan.policy.clone(),
             artifacts,
             warnings: plan.warnings.clone(),
         }
@@ -133,7 +137,7 @@ impl Lock {
     /// What moved, in the order of a reader's interest.
     pub fn check(&self, file: &str, plan: &Plan) -> Result<(), LockError> {
         let fresh = Self::from_plan(plan);
-        if self.inputs == fresh.inputs {
+        if self.inputs == fresh.inputs && self.policy == fresh.policy {
             return Ok(());
         }
         let mut moved = self.moved(&fresh);
@@ -154,6 +158,11 @@ impl Lock {
         for (name, locked, now) in differing_fields(&self.selection, &fresh.selection) {
             differ(&name, &locked, &now);
         }
+        let policy = |policy: &Option<PolicyUsed>| match policy {
+            Some(used) => format!("{} ({})", used.name, &used.sha256[..12]),
+            None => "none".to_owned(),
+        };
+        differ("policy", &policy(&self.policy), &policy(&fresh.policy));
         differ("Kubernetes", &self.kubernetes, &fresh.kubernetes);
         differ("Packer", &self.packer.version, &fresh.packer.version);
         let locked: BTreeMap<&str, &PlannedArtifact> =
@@ -191,6 +200,7 @@ impl Lock {
             };
             if !artifact.is_pinned() {
                 artifact.digests.clone_from(&locked.digests);
+                artifact.evidence.clone_from(&locked.evidence);
                 artifact.size = artifact.size.or(locked.size);
             }
         }

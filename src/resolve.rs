@@ -7,6 +7,7 @@ mod artifacts;
 mod choices;
 mod groups;
 mod kubernetes;
+mod overrides;
 mod refusal;
 mod variables;
 
@@ -60,7 +61,11 @@ pub fn resolve(
         delivery,
         components: BTreeMap::new(),
     };
-    let groups = groups::choose(catalog, &line, &situation, selection, &mut refusals)?;
+    let groups = groups::choose(
+        groups::Inputs { catalog, line: &line, situation: &situation, selection },
+        &mut warnings,
+        &mut refusals,
+    )?;
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         situation.components.insert(artifact.component.clone(), artifact.version.clone());
     }
@@ -118,6 +123,7 @@ pub fn resolve(
         warnings,
         known: known_names(catalog)?,
         catalog: catalog_digest,
+        policy: None,
     })
 }
 

@@ -127,7 +127,7 @@ fn a_stale_lock_says_what_moved() {
 
 #[test]
 fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
-    Test::new().line("build --target azure --k8s 1.20.0").fails(5, &["an artifact is unpinned: wins 0.0.4"]);
+    Test::new().line("build --target azure --k8s 1.20.0").fails(5, &["an artifact is unpinned: wins 0.1.3"]);
     Test::new()
         .line("build --target azure --k8s 1.20.0 --host-access services")
         .fails(7, &["these variables have no value: location, managed_image_resource_group_name"]);

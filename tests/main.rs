@@ -15,3 +15,4 @@ mod guest_static;
 mod matrix;
 mod packer;
 mod tidy;
+mod trust;

@@ -10,14 +10,14 @@ use crate::support::{Test, files, root};
 
 /// A module may use those before it.
 const ORDER: &[&str] = &[
-    "model", "embedded", "catalog", "lock", "resolve", "machine", "guest", "io", "ui", "fetch", "verify",
-    "trust", "bundle", "join", "cluster", "render", "bake", "error", "cli", "commands", "main",
+    "model", "embedded", "catalog", "lock", "resolve", "policy", "machine", "guest", "io", "ui", "fetch",
+    "verify", "trust", "bundle", "join", "cluster", "render", "bake", "error", "cli", "commands", "main",
 ];
 
 /// These turn values into values or bytes and never touch the world.
 const PURE: &[&str] = &[
-    "model", "embedded", "catalog", "lock", "resolve", "machine", "guest", "verify", "trust", "join",
-    "cluster", "render",
+    "model", "embedded", "catalog", "lock", "resolve", "policy", "machine", "guest", "verify", "trust",
+    "join", "cluster", "render",
 ];
 
 fn module(path: &str) -> &str {

@@ -7,12 +7,14 @@ use crate::io::fs;
 use crate::lock::Lock;
 use crate::ui::Printer;
 
+use super::overrides;
 use super::prepare::{definition, lock_path, plan, predicted, trees};
 
 pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let trees = trees(manifests)?;
     let (definition, folder) = definition(&args.selection, &trees)?;
-    let plan = plan(&definition, &trees)?;
+    let mut plan = plan(&definition, &trees)?;
+    overrides::policy(&args.selection, &mut plan)?;
     // A lock is a promise that the image can be made.
     predicted(&plan, &trees)?;
     let lock = Lock::from_plan(&plan);

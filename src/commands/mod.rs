@@ -5,6 +5,7 @@ mod catalog;
 mod explain;
 mod list;
 mod lock;
+mod overrides;
 mod plan;
 mod prepare;
 mod schema;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::Value;
 
+use super::overrides;
 use crate::catalog::Catalog;
 use crate::cli::{LockUseArgs, SelectionArgs};
 use crate::embedded::Tree;
@@ -60,6 +61,8 @@ pub fn definition(args: &SelectionArgs, trees: &Trees) -> anyhow::Result<(ImageD
             None => (ImageDefinition::default(), PathBuf::new()),
         },
     };
+    let mut base = base;
+    overrides::load(&mut base.overrides, &folder)?;
     Ok((flags(args, &base, trees)?.over(base), folder))
 }
 
@@ -84,6 +87,7 @@ fn flags(args: &SelectionArgs, base: &ImageDefinition, trees: &Trees) -> anyhow:
         proxy,
         components: args.component.iter().cloned().collect(),
         variables: variables(args, target.map(String::as_str), trees)?,
+        overrides: overrides::from_flags(args)?,
         ..ImageDefinition::default()
     })
 }
@@ -174,6 +178,7 @@ pub fn locked_plan(
 ) -> anyhow::Result<(Plan, Lock)> {
     let (definition, folder) = definition(selection, trees)?;
     let mut plan = plan(&definition, trees)?;
+    overrides::policy(selection, &mut plan)?;
     let path = lock_path(lock.lock.as_ref(), &folder);
     let file = path.display().to_string();
     if !lock.ignore_lock {

@@ -10,6 +10,8 @@ use crate::machine::{LaterFile, Machine, PortUse};
 use crate::model::component::Component;
 use crate::model::kubernetes::{FlagTable, KubernetesLine};
 use crate::model::names::did_you_mean;
+use crate::model::overrides::Overrides;
+use crate::model::policy::Policy;
 use crate::model::resource::GuestPlan;
 use crate::model::rules::{Contents, Rules};
 use crate::model::selection::ImageDefinition;
@@ -38,8 +40,10 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("later", schema_for!(Vec<LaterFile>)),
         ("lock", schema_for!(Lock)),
         ("machine", schema_for!(Machine)),
+        ("overrides", schema_for!(Overrides)),
         ("packer", schema_for!(PackerBase)),
         ("plan", schema_for!(PlanOutput<'_>)),
+        ("policy", schema_for!(Policy)),
         ("ports", schema_for!(Vec<PortUse>)),
         ("render", schema_for!(RenderOutput)),
         ("rules", schema_for!(Rules)),

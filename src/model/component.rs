@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::evidence::ProofKind;
 use super::resource::{ArchiveFormat, PinAlgorithm};
 use super::version::{Version, VersionRange};
 
@@ -117,6 +118,9 @@ pub struct Signature {
     pub identity: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
+    /// Public key itself, or the name of one in `manifests/trust/keys.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,6 +132,39 @@ pub enum SignatureKind {
     GithubAttestation,
     /// OpenPGP, detached, over the checksum file.
     OpenpgpOverChecksums,
+    /// OpenPGP, detached, over the file.
+    Openpgp,
+    /// A public key's signature over the file, as `cosign sign-blob --key` makes it.
+    CosignKey,
+    /// The same over the checksum file.
+    CosignKeyOverChecksums,
+    /// A sigstore bundle over the file.
+    SigstoreBundle,
+    Minisign,
+    MinisignOverChecksums,
+}
+
+impl SignatureKind {
+    /// Whether the checksum file is what is signed.
+    #[must_use]
+    pub fn over_checksums(self) -> bool {
+        matches!(
+            self,
+            Self::OpenpgpOverChecksums | Self::CosignKeyOverChecksums | Self::MinisignOverChecksums
+        )
+    }
+
+    #[must_use]
+    pub fn proof(self) -> ProofKind {
+        match self {
+            Self::CosignKeyless => ProofKind::CosignKeyless,
+            Self::GithubAttestation => ProofKind::Attestation,
+            Self::OpenpgpOverChecksums | Self::Openpgp => ProofKind::Openpgp,
+            Self::CosignKey | Self::CosignKeyOverChecksums => ProofKind::CosignKey,
+            Self::SigstoreBundle => ProofKind::SigstoreBundle,
+            Self::Minisign | Self::MinisignOverChecksums => ProofKind::Minisign,
+        }
+    }
 }
 
 /// Signatures inside the files themselves.
@@ -139,6 +176,12 @@ pub struct Authenticode {
     /// Globs of archive members that carry a signature; empty for the file itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
+    /// Members that match and are unsigned. One that turns out to be signed is an error.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsigned: Vec<String>,
+    /// Certificates in PEM that chains may end in; the catalog's own where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roots: Option<String>,
 }
 
 /// One published digest.

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::choice::{Cni, Delivery, HostAccess, Runtime};
 use super::component::{Authenticode, ChecksumFile, Confidence, Member, PayloadKind, Signature};
+use super::evidence::Evidence;
 use super::kubernetes::KubernetesLine;
+use super::policy::PolicyUsed;
 use super::resource::PinAlgorithm;
 use super::selection::{ImageDefinition, Proxy};
 use super::situation::Situation;
@@ -49,6 +51,8 @@ pub struct Plan {
     pub known: Vec<String>,
     /// SHA-256 over the catalog's entries that this plan was made from.
     pub catalog: String,
+    /// None where the user named no policy.
+    pub policy: Option<PolicyUsed>,
 }
 
 impl Plan {
@@ -118,6 +122,12 @@ pub struct PlannedArtifact {
     pub signatures: Vec<Signature>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authenticode: Option<Authenticode>,
+    /// HTTP header → environment variable that holds its value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// What was proven when the artifact was locked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
     pub license: String,
     pub purl: String,
 }

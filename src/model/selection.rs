@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::choice::{Cni, Delivery, HostAccess, Runtime};
+use super::overrides::Overrides;
 use super::version::Version;
 
 /// `imagegen.json`, and equally what the flags say.
@@ -47,6 +48,9 @@ pub struct ImageDefinition {
     pub variables: BTreeMap<String, Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packer: Option<PackerChoice>,
+    /// Component or URL prefix → what a provider puts in its place.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub overrides: Overrides,
 }
 
 /// Proxies of the finished node.
@@ -114,6 +118,7 @@ impl ImageDefinition {
             components: merged(base.components, self.components),
             variables: merged(base.variables, self.variables),
             packer,
+            overrides: merged(base.overrides, self.overrides),
         }
     }
 }

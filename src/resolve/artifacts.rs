@@ -1,5 +1,7 @@
 //! A component and a version → the published file and what pins it.
 
+use std::collections::BTreeMap;
+
 use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::version::Version;
@@ -41,6 +43,8 @@ pub(super) fn plan(component: &Component, version: &Version) -> Result<PlannedAr
         checksums: checksums(release, version),
         signatures: signatures(release, version),
         authenticode: release.authenticode.clone(),
+        headers: BTreeMap::new(),
+        evidence: Vec::new(),
         license: component.license.clone(),
         purl: fill(&component.purl, version),
         url,
@@ -103,7 +107,7 @@ fn signatures(release: &Release, version: &Version) -> Vec<Signature> {
         .collect()
 }
 
-fn fill(pattern: &str, version: &Version) -> String {
+pub(super) fn fill(pattern: &str, version: &Version) -> String {
     pattern.replace("{version}", version.as_str()).replace("{version_}", &version.as_str().replace('.', "_"))
 }
 

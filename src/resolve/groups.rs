@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use crate::catalog::Catalog;
 use crate::model::component::Component;
 use crate::model::kubernetes::{ComponentChoice, KubernetesLine};
-use crate::model::plan::{PlannedArtifact, PlannedGroup};
+use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::rules::{Group, Part};
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::version::Version;
 
-use super::artifacts;
 use super::refusal::{Refusal, ResolveError};
+use super::{artifacts, overrides};
 
 /// The version of a component that the user or the line wants.
 pub(super) fn component_version(
@@ -27,16 +27,25 @@ pub(super) fn component_version(
         .cloned()
 }
 
+/// What groups are chosen by.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    pub catalog: &'a Catalog,
+    pub line: &'a KubernetesLine,
+    pub situation: &'a Situation,
+    pub selection: &'a ImageDefinition,
+}
+
 pub(super) fn choose(
-    catalog: &Catalog,
-    line: &KubernetesLine,
-    situation: &Situation,
-    selection: &ImageDefinition,
+    inputs: Inputs<'_>,
+    warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Refusal>,
 ) -> Result<Vec<PlannedGroup>, ResolveError> {
+    let Inputs { catalog, situation, selection, .. } = inputs;
     let contents = catalog.contents()?;
     let mut used = BTreeSet::new();
-    let mut groups = Vec::new();
+    let mut groups: Vec<PlannedGroup> = Vec::new();
+    overrides::check(&selection.overrides, refusals);
     for group in &contents.groups {
         let named = || {
             group.alternatives.iter().flatten().any(|part| selection.components.contains_key(&part.component))
@@ -45,9 +54,21 @@ pub(super) fn choose(
             continue;
         }
         used.extend(group.alternatives.iter().flatten().map(|part| part.component.clone()));
-        if let Some(planned) = choose_one(catalog, line, situation, selection, group, refusals)? {
+        if let Some(planned) = choose_one(inputs, group, warnings, refusals)? {
             groups.push(planned);
         }
+    }
+    let planned = |name: &String| {
+        groups.iter().flat_map(|group| &group.artifacts).any(|artifact| artifact.component == *name)
+    };
+    for name in selection.overrides.keys().filter(|key| !overrides::is_prefix(key) && !planned(key)) {
+        catalog.component(name)?;
+        refusals.push(Refusal::new(
+            "override-unused",
+            format!("nothing in this image uses the component {name}, which an override names"),
+            format!("leave the override out, or choose what needs it (`imagegen explain {name}`)"),
+            "manifests/contents.json",
+        ));
     }
     for name in selection.components.keys().filter(|name| !used.contains(*name) && *name != "pause") {
         // Unknown names are the catalog's error, with its suggestion.
@@ -62,37 +83,50 @@ pub(super) fn choose(
     Ok(groups)
 }
 
+/// An alternative of a group. The one with most overrides counts, then the one with fewest unpinned.
+struct Alternative {
+    artifacts: Vec<PlannedArtifact>,
+    warnings: Vec<Warning>,
+    rank: (std::cmp::Reverse<usize>, usize),
+}
+
 fn choose_one(
-    catalog: &Catalog,
-    line: &KubernetesLine,
-    situation: &Situation,
-    selection: &ImageDefinition,
+    inputs: Inputs<'_>,
     group: &Group,
+    warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Refusal>,
 ) -> Result<Option<PlannedGroup>, ResolveError> {
-    let mut best: Option<(usize, Vec<PlannedArtifact>)> = None;
+    let Inputs { line, situation, selection, .. } = inputs;
+    let mut best: Option<Alternative> = None;
     let mut refused = Vec::new();
     for parts in &group.alternatives {
         let mut found = Vec::new();
+        let mut said = Vec::new();
         let planned = parts
             .iter()
             .filter(|part| situation.holds(&part.when))
-            .map(|part| plan_part(catalog, line, situation, selection, part, &mut found))
+            .map(|part| plan_part(inputs, part, &mut said, &mut found))
             .collect::<Result<Option<Vec<_>>, ResolveError>>()?;
         match planned {
             Some(artifacts) if found.is_empty() => {
-                let unpinned = artifacts.iter().filter(|artifact| !artifact.is_pinned()).count();
-                if best.as_ref().is_none_or(|(fewest, _)| unpinned < *fewest) {
-                    best = Some((unpinned, artifacts));
+                let overridden =
+                    |artifact: &&PlannedArtifact| selection.overrides.contains_key(&artifact.component);
+                let rank = (
+                    std::cmp::Reverse(artifacts.iter().filter(overridden).count()),
+                    artifacts.iter().filter(|artifact| !artifact.is_pinned()).count(),
+                );
+                if best.as_ref().is_none_or(|best| rank < best.rank) {
+                    best = Some(Alternative { artifacts, warnings: said, rank });
                 }
             }
             _ => refused.append(&mut found),
         }
     }
-    let Some((_, artifacts)) = best else {
+    let Some(Alternative { artifacts, warnings: said, .. }) = best else {
         refusals.append(&mut refused);
         return Ok(None);
     };
+    warnings.extend(said);
     let choice = line.components.get(&group.name);
     let chosen = selection.components.contains_key(&group.name);
     Ok(artifacts.first().map(|first| PlannedGroup {
@@ -109,13 +143,12 @@ fn choose_one(
 }
 
 fn plan_part(
-    catalog: &Catalog,
-    line: &KubernetesLine,
-    situation: &Situation,
-    selection: &ImageDefinition,
+    inputs: Inputs<'_>,
     part: &Part,
+    warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Refusal>,
 ) -> Result<Option<PlannedArtifact>, ResolveError> {
+    let Inputs { catalog, line, situation, selection } = inputs;
     let component = catalog.component(&part.component)?;
     let version = if part.follows_kubernetes {
         Some(situation.kubernetes.clone())
@@ -147,7 +180,10 @@ fn plan_part(
         return Ok(None);
     }
     match artifacts::plan(&component, &version) {
-        Ok(artifact) => Ok(Some(artifact)),
+        Ok(mut artifact) => {
+            warnings.extend(overrides::apply(&mut artifact, &selection.overrides));
+            Ok(Some(artifact))
+        }
         Err(refusal) => {
             refusals.push(refusal);
             Ok(None)

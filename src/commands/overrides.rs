@@ -1,0 +1,95 @@
+//! Overrides and policy as the user gives them: flags, a file, the image definition.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::SelectionArgs;
+use crate::embedded::sha256;
+use crate::error::UsageError;
+use crate::io::fs;
+use crate::model::json;
+use crate::model::overrides::{Override, Overrides, set};
+use crate::model::plan::Plan;
+use crate::model::policy::{Policy, PolicyUsed};
+use crate::policy::check_plan;
+
+/// `--mirror`, `--overrides` and `--override` over each other, in this order.
+///
+/// # Errors
+/// A file cannot be read, or a text not be understood.
+pub(super) fn from_flags(args: &SelectionArgs) -> anyhow::Result<Overrides> {
+    let mut overrides = Overrides::new();
+    if let Some(mirror) = &args.mirror {
+        let url = if mirror.ends_with('/') { mirror.clone() } else { format!("{mirror}/") };
+        overrides.insert("https://".to_owned(), Override { url: Some(url), ..Override::default() });
+    }
+    if let Some(path) = &args.overrides {
+        let mut given: Overrides = json::parse(&path.display().to_string(), &fs::read(path)?)?;
+        load(&mut given, path.parent().unwrap_or(Path::new("")))?;
+        overrides.extend(given);
+    }
+    for text in &args.override_fields {
+        set(&mut overrides, text)
+            .map_err(|message| UsageError { message: format!("--override {text}: {message}"), hint: None })?;
+    }
+    load(&mut overrides, Path::new(""))?;
+    Ok(overrides)
+}
+
+/// Puts what keys and certificates say in the place of the files that hold them, so that lock and
+/// workspace need no other file.
+///
+/// # Errors
+/// A file cannot be read, or holds a private key.
+pub(super) fn load(overrides: &mut Overrides, folder: &Path) -> anyhow::Result<()> {
+    for (name, over) in overrides {
+        if let Some(signature) = &mut over.signature
+            && let Some(key) = &mut signature.key
+        {
+            inline(name, "signature.key", key, folder)?;
+        }
+        if let Some(roots) = &mut over.roots {
+            inline(name, "roots", roots, folder)?;
+        }
+    }
+    Ok(())
+}
+
+fn inline(name: &str, field: &str, value: &mut String, folder: &Path) -> anyhow::Result<()> {
+    if !is_content(value) {
+        let path: PathBuf = folder.join(&*value);
+        // A name without file is one of the catalog's keys; an unknown one is told when it is used.
+        let Some(bytes) = fs::read_if_there(&path)? else { return Ok(()) };
+        *value = String::from_utf8(bytes).map_err(|_| UsageError {
+            message: format!("override {name}.{field}: {} is no text", path.display()),
+            hint: Some("give keys and certificates in PEM".to_owned()),
+        })?;
+    }
+    if value.contains("PRIVATE KEY") || value.contains("secret key") {
+        return Err(UsageError {
+            message: format!("override {name}.{field} is a private key"),
+            hint: Some("give the public key; the private one belongs where you sign".to_owned()),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+fn is_content(text: &str) -> bool {
+    text.contains('\n') || text.starts_with("-----BEGIN") || text.starts_with("RW") && text.len() == 56
+}
+
+/// The policy that the user names, and the plan held against it. Without one, everything that is
+/// pinned is allowed.
+///
+/// # Errors
+/// The file cannot be read or is no policy; the plan violates it.
+pub(super) fn policy(args: &SelectionArgs, plan: &mut Plan) -> anyhow::Result<Policy> {
+    let Some(path) = &args.policy else {
+        return Ok(Policy { name: "default".to_owned(), ..Policy::default() });
+    };
+    let policy: Policy = json::parse(&path.display().to_string(), &fs::read(path)?)?;
+    plan.policy =
+        Some(PolicyUsed { name: policy.name.clone(), sha256: sha256(json::pretty(&policy).as_bytes()) });
+    check_plan(&policy, plan)?;
+    Ok(policy)
+}

@@ -1,0 +1,71 @@
+//! What a provider demands of every artifact, beyond that its bytes are pinned.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::component::Confidence;
+use super::evidence::{ProofKind, Verdict};
+use super::version::VersionRange;
+
+/// A policy file (`--policy FILE`). Everything that it does not name is allowed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Policy {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// As errors and locks name it.
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Proofs that components must have; every rule that fits an artifact counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub require: Vec<Requirement>,
+    /// Host names that artifacts may come from; `*.example.com` takes in those below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_hosts: Option<Vec<String>>,
+    /// Publishers (`O=…,CN=…`) that Authenticode signatures may name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_publishers: Option<Vec<String>>,
+    /// SHA-256 of the certificates that Authenticode chains may end in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_roots: Option<Vec<String>>,
+    /// Components that no image may hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forbidden_components: Vec<String>,
+    /// How well a digest must be attested that the catalog pins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_confidence: Option<Confidence>,
+    /// Refuse a Kubernetes release that its line's security floor excludes.
+    #[serde(default)]
+    pub refuse_below_security_floor: bool,
+    /// The worst verdict that a required proof may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_verdict: Option<Verdict>,
+    /// The guest's scripts must carry the provider's Authenticode signature; the guest runs them
+    /// under `AllSigned`.
+    #[serde(default)]
+    pub signed_scripts: bool,
+}
+
+/// Proofs that are demanded of some components.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Requirement {
+    /// As errors name it.
+    pub id: String,
+    /// Component names; `*` at the end stands for any rest.
+    pub components: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionRange>,
+    /// One of these must hold.
+    pub any_of: Vec<ProofKind>,
+}
+
+/// The policy that a plan was held against.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PolicyUsed {
+    pub name: String,
+    /// SHA-256 of the policy.
+    pub sha256: String,
+}

@@ -1,0 +1,194 @@
+//! A provider's overrides over what the catalog says of an artifact.
+
+use std::collections::BTreeMap;
+
+use crate::model::component::{
+    Authenticode, ChecksumFile, ChecksumFormat, Confidence, DigestAlgorithm, Signature,
+};
+use crate::model::overrides::{Override, Overrides};
+use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
+use crate::model::resource::PinAlgorithm;
+
+use super::artifacts::fill;
+use super::refusal::Refusal;
+
+const SOURCE: &str = "the image definition's overrides";
+
+/// Whether a key of the overrides is the beginning of a URL.
+pub(super) fn is_prefix(key: &str) -> bool {
+    key.contains("://")
+}
+
+/// What is wrong with the overrides as such, whatever they are applied to.
+pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Refusal>) {
+    for (key, over) in overrides {
+        for (algorithm, digest) in
+            [(DigestAlgorithm::Sha256, &over.sha256), (DigestAlgorithm::Sha512, &over.sha512)]
+        {
+            if let Some(digest) = digest
+                && let Some(wrong) = wrong_digest(algorithm, digest)
+            {
+                refusals.push(refusal(key, &wrong, "give it in lower-case hexadecimal digits"));
+            }
+        }
+        if is_prefix(key) {
+            let url = over.url.as_deref().unwrap_or_default();
+            if !key.ends_with('/') || !url.ends_with('/') {
+                refusals.push(refusal(
+                    key,
+                    "a mirror replaces one URL prefix by another",
+                    "end both with `/`",
+                ));
+            }
+            if (Override { url: None, headers: BTreeMap::new(), ..over.clone() }) != Override::default() {
+                refusals.push(refusal(
+                    key,
+                    "a mirror serves the same bytes: it takes only `url` and `headers`",
+                    "name the component where digests or signatures are your own",
+                ));
+            }
+        }
+    }
+}
+
+fn refusal(key: &str, reason: &str, instead: &str) -> Refusal {
+    Refusal::new("override", format!("override of {key}: {reason}"), instead.to_owned(), SOURCE)
+}
+
+fn wrong_digest(algorithm: DigestAlgorithm, digest: &str) -> Option<String> {
+    let length = algorithm.hex_length();
+    let hex = digest.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    (digest.len() != length || !hex).then(|| {
+        format!("`{digest}` is no {} digest of {length} digits", format!("{algorithm:?}").to_uppercase())
+    })
+}
+
+/// The artifact as the overrides have it, and what is worth knowing of that.
+pub(super) fn apply(artifact: &mut PlannedArtifact, overrides: &Overrides) -> Vec<Warning> {
+    let Some(over) = overrides.get(&artifact.component) else {
+        mirror(artifact, overrides);
+        return Vec::new();
+    };
+    let warnings = component(artifact, over);
+    // An address that was given for this very component is meant.
+    if over.url.is_none() {
+        mirror(artifact, overrides);
+    }
+    warnings
+}
+
+fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let filled = |pattern: &String| fill(pattern, &artifact.version);
+    let published_elsewhere = over.url.as_ref().map(filled).filter(|url| *url != artifact.url);
+    let own = digests(over);
+    if let Some(url) = published_elsewhere {
+        artifact.file = url.rsplit('/').next().unwrap_or(&url).to_owned();
+        artifact.url = url;
+        // Other bytes: nothing that is known of the publisher's says anything about them.
+        artifact.digests.clear();
+        artifact.size = None;
+        artifact.checksums.clear();
+        artifact.signatures.clear();
+        artifact.authenticode = None;
+    } else if let Some(known) = own.iter().find_map(|own| {
+        artifact.digests.iter().find(|known| known.algorithm == own.algorithm && known.digest != own.digest)
+    }) {
+        warnings.push(Warning {
+            id: "override-contradicts-catalog".to_owned(),
+            subject: artifact.component.clone(),
+            message: format!(
+                "the override's digest of {} {} is not the one that the catalog knows for {}: {} ({})",
+                artifact.component,
+                artifact.version,
+                artifact.url,
+                known.digest,
+                known.source.join("; ")
+            ),
+        });
+    }
+    if !own.is_empty() {
+        artifact.digests = own;
+    }
+    artifact.size = over.size.or(artifact.size);
+    artifact.kind = over.kind.unwrap_or(artifact.kind);
+    if let Some(members) = &over.members {
+        artifact.members.clone_from(members);
+        for member in &mut artifact.members {
+            member.member = fill(&member.member, &artifact.version);
+        }
+    }
+    proofs(artifact, over);
+    artifact.headers.clone_from(&over.headers);
+    warnings
+}
+
+fn proofs(artifact: &mut PlannedArtifact, over: &Override) {
+    let version = artifact.version.clone();
+    let filled = |pattern: &String| fill(pattern, &version);
+    if let Some(url) = &over.checksums {
+        let algorithm = if url.contains("512") { PinAlgorithm::Sha512 } else { PinAlgorithm::Sha256 };
+        artifact.checksums = vec![ChecksumFile { url: filled(url), algorithm, format: ChecksumFormat::Gnu }];
+    }
+    if let Some(signature) = &over.signature {
+        artifact.signatures = vec![Signature {
+            kind: signature.kind,
+            versions: None,
+            url: filled(&signature.url),
+            certificate_url: signature.certificate_url.as_ref().map(filled),
+            identity: signature.identity.clone(),
+            issuer: signature.issuer.clone(),
+            key: signature.key.clone(),
+        }];
+    }
+    if let Some(publisher) = &over.publisher {
+        artifact.authenticode = Some(Authenticode {
+            publisher: publisher.clone(),
+            members: over.signed_members.clone(),
+            unsigned: Vec::new(),
+            roots: over.roots.clone(),
+        });
+    }
+}
+
+fn digests(over: &Override) -> Vec<PinnedDigest> {
+    [(PinAlgorithm::Sha256, &over.sha256), (PinAlgorithm::Sha512, &over.sha512)]
+        .into_iter()
+        .filter_map(|(algorithm, digest)| {
+            Some(PinnedDigest {
+                algorithm,
+                digest: digest.clone()?,
+                confidence: Confidence::Authoritative,
+                source: vec![SOURCE.to_owned()],
+            })
+        })
+        .collect()
+}
+
+/// The longest prefix that fits counts.
+fn mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {
+    let moved = |url: &str| {
+        let (prefix, over) = overrides
+            .iter()
+            .filter(|(key, _)| is_prefix(key) && url.starts_with(key.as_str()))
+            .max_by_key(|(key, _)| key.len())?;
+        Some((format!("{}{}", over.url.as_deref()?, &url[prefix.len()..]), over.headers.clone()))
+    };
+    if let Some((url, headers)) = moved(&artifact.url) {
+        artifact.url = url;
+        artifact.headers.extend(headers);
+    }
+    for checksum in &mut artifact.checksums {
+        if let Some((url, _)) = moved(&checksum.url) {
+            checksum.url = url;
+        }
+    }
+    for signature in &mut artifact.signatures {
+        if let Some((url, _)) = moved(&signature.url) {
+            signature.url = url;
+        }
+        if let Some((url, _)) = signature.certificate_url.as_deref().and_then(moved) {
+            signature.certificate_url = Some(url);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Overrides and policies: what a provider puts in the place of a publisher, and what it demands.
+
+use serde_json::Value;
+
+use crate::support::Test;
+
+fn artifact(plan: &Value, component: &str) -> Value {
+    let groups = plan["components"].as_array().or_else(|| plan["groups"].as_array()).expect("groups");
+    groups
+        .iter()
+        .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
+        .find(|artifact| artifact["component"] == component)
+        .unwrap_or_else(|| panic!("{component} is not planned"))
+        .clone()
+}
+
+fn planned(test: &Test) -> Value {
+    serde_json::from_str(&test.succeeds().stdout).expect("JSON")
+}
+
+const PLAN: &str = "plan --target azure --k8s 1.36.0 --format json";
+
+#[test]
+fn an_override_replaces_bytes_digests_and_proofs() {
+    let digest = "ab".repeat(32);
+    let test = Test::new()
+        .file("cosign.pub", "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n")
+        .line(PLAN)
+        .args(["--override", "kubelet.url=https://artifacts.example.com/v{version}/kubelet.exe"])
+        .args(["--override", &format!("kubelet.sha256={digest}")])
+        .args([
+            "--override",
+            "kubelet.signature.url=https://artifacts.example.com/v{version}/kubelet.exe.sig",
+        ])
+        .args(["--override", "kubelet.signature.key=cosign.pub"])
+        .args(["--override", "kubelet.publisher=O=Example Provider,CN=Example Provider"]);
+    let kubelet = artifact(&planned(&test), "kubelet");
+    assert_eq!(kubelet["url"], "https://artifacts.example.com/v1.36.0/kubelet.exe");
+    assert_eq!(kubelet["digests"][0]["digest"], digest.as_str());
+    assert_eq!(kubelet["digests"].as_array().map(Vec::len), Some(1));
+    assert!(kubelet["checksums"].is_null(), "the publisher's checksum file is not of these bytes");
+    assert_eq!(kubelet["signatures"][0]["kind"], "cosign-key");
+    assert!(kubelet["signatures"][0]["key"].as_str().expect("key").starts_with("-----BEGIN PUBLIC KEY"));
+    assert_eq!(kubelet["authenticode"]["publisher"], "O=Example Provider,CN=Example Provider");
+}
+
+#[test]
+fn a_mirror_serves_the_same_bytes() {
+    let plain = artifact(&planned(&Test::new().line(PLAN)), "containerd");
+    let test = Test::new().line(PLAN).args(["--mirror", "https://mirror.example.com/cache"]);
+    let mirrored = artifact(&planned(&test), "containerd");
+    let url = plain["url"].as_str().expect("url");
+    let expected = url.replace("https://", "https://mirror.example.com/cache/");
+    assert_eq!(mirrored["url"], expected.as_str());
+    assert_eq!(mirrored["digests"], plain["digests"]);
+    // What is given for the component itself is meant.
+    let test = test.args(["--override", "containerd.url=https://own.example.com/containerd.tar.gz"]);
+    let own = artifact(&planned(&test), "containerd");
+    assert_eq!(own["url"], "https://own.example.com/containerd.tar.gz");
+    assert_eq!(own["digests"].as_array().map(Vec::len), Some(0), "other bytes are pinned by nobody yet");
+}
+
+#[test]
+fn overrides_that_cannot_be_meant_are_refused() {
+    for (arguments, code, said) in [
+        (&["--override", "kubelet.sha256=ABCDEF"][..], 3, "`ABCDEF` is no SHA256 digest of 64 digits"),
+        (&["--override", "kubelett.url=https://x.example/y"], 3, "kubelett"),
+        (
+            &["--override", "wins.url=https://x.example/wins.exe"],
+            3,
+            "nothing in this image uses the component wins",
+        ),
+        (&["--override", "kubelet.uri=x"], 2, "COMPONENT.FIELD=VALUE"),
+        (
+            &[
+                "--override",
+                "kubelet.signature.url=https://x.example/s",
+                "--override",
+                "kubelet.signature.key=private.pem",
+            ],
+            2,
+            "is a private key",
+        ),
+        (&["--overrides", "bad.json"], 3, "bad.json"),
+        (&["--overrides", "mirror.json"], 3, "a mirror serves the same bytes"),
+    ] {
+        let ran = Test::new()
+            .file("private.pem", "-----BEGIN EC PRIVATE KEY-----\nc2VjcmV0\n-----END EC PRIVATE KEY-----\n")
+            .file("bad.json", r#"{"kubelet": {"sha1": "x"}}"#)
+            .file("mirror.json", r#"{"https://dl.k8s.io/": {"url": "https://m.example/", "sha256": "00"}}"#)
+            .line("plan --target azure --k8s 1.36.0")
+            .args(arguments.iter().copied())
+            .fails(code, &[said]);
+        assert!(!ran.stderr.contains("c2VjcmV0"), "a private key was echoed");
+    }
+}
+
+#[test]
+fn a_digest_that_contradicts_the_catalog_is_said() {
+    let digest = "ab".repeat(32);
+    let ran = Test::new()
+        .line("plan --target azure --k8s 1.36.0")
+        .args(["--override", &format!("kubelet.sha256={digest}")])
+        .succeeds();
+    let said = ran.stdout + &ran.stderr;
+    assert!(
+        said.contains("the override's digest of kubelet 1.36.0 is not the one that the catalog knows"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_policy_says_rule_artifact_and_remedy() {
+    for (policy, flags, code, said) in [
+        (
+            r#"{"name": "p", "forbiddenComponents": ["wins"]}"#,
+            "--k8s 1.20.0",
+            3,
+            &[
+                "wins 0.1.3: the component is forbidden (rule `forbiddenComponents`)",
+                "hint: choose `--host-access services`",
+            ][..],
+        ),
+        (
+            r#"{"name": "p", "allowedHosts": ["github.com"]}"#,
+            "--k8s 1.36.0",
+            3,
+            &["it comes from dl.k8s.io (rule `allowedHosts`)", "--mirror"],
+        ),
+        (
+            r#"{"name": "p", "refuseBelowSecurityFloor": true}"#,
+            "--k8s 1.20.0",
+            3,
+            &["CVE-", "rule `refuseBelowSecurityFloor`"],
+        ),
+        (
+            r#"{"name": "p", "minimumConfidence": "authoritative"}"#,
+            "--k8s 1.20.0",
+            3,
+            &["below `authoritative`", "--override"],
+        ),
+        (
+            r#"{"name": "p", "allowedPublishers": ["CN=Somebody Else"]}"#,
+            "--k8s 1.36.0",
+            3,
+            &["rule `allowedPublishers`", "cloudbase-init"],
+        ),
+        (
+            r#"{"name": "p", "require": [{"id": "sig", "components": ["contain*"], "anyOf": ["openpgp"]}]}"#,
+            "--k8s 1.36.0",
+            3,
+            &["rule `require sig`", "must be proven by openpgp"],
+        ),
+        (r#"{"name": "p", "allowedhosts": []}"#, "--k8s 1.36.0", 3, &["policy.json", "allowedhosts"]),
+    ] {
+        Test::new()
+            .file("policy.json", policy)
+            .line("plan --target azure --policy policy.json")
+            .line(flags)
+            .fails(code, said);
+    }
+}
+
+#[test]
+fn the_lock_knows_its_policy() {
+    let test = Test::new()
+        .file("policy.json", r#"{"name": "ours", "forbiddenComponents": ["nssm"]}"#)
+        .line("lock --target azure --k8s 1.36.0 --policy policy.json");
+    test.succeeds();
+    let lock: Value = serde_json::from_str(&test.text("imagegen.lock.json")).expect("JSON");
+    assert_eq!(lock["policy"]["name"], "ours");
+    let other = Test::new()
+        .file("imagegen.lock.json", &test.text("imagegen.lock.json"))
+        .line("plan --target azure --k8s 1.36.0 --locked");
+    other.fails(3, &["is stale", "policy was ours"]);
+}
