@@ -181,7 +181,12 @@ fn fill(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), FileErro
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(at("creating", parent))?;
         }
-        write_synced(&path, bytes)?;
+        fs::write(&path, bytes).map_err(at("writing", &path))?;
+    }
+    // All at the end: the first one makes the file system write what the others need too.
+    for name in files.keys() {
+        let path = folder.join(name);
+        fs::File::open(&path).and_then(|file| file.sync_all()).map_err(at("writing", &path))?;
     }
     Ok(())
 }
