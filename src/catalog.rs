@@ -49,6 +49,12 @@ impl Catalog {
         Self { tree, components: RefCell::default() }
     }
 
+    /// Every file of the catalog.
+    #[must_use]
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        self.tree.files()
+    }
+
     #[must_use]
     pub fn label(&self) -> &str {
         &self.tree.label

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime};
+use crate::model::component::Confidence;
 use crate::model::version::Version;
 
 /// Makes Windows node images for Kubernetes from a pinned, verified catalog.
@@ -84,6 +85,11 @@ pub enum Command {
     List(ListArgs),
     /// Work on the catalog itself
     Catalog(CatalogArgs),
+    /// Add a published digest to a catalog's component file
+    #[command(after_help = "Example:
+  imagegen catalog export --out catalog
+  imagegen pin kubelet 1.36.5 --manifests catalog --from kubelet.exe --source 'dl.k8s.io, checked with cosign'")]
+    Pin(PinArgs),
     /// Print the JSON schema of a file or of an output
     #[command(after_help = "Examples:
   imagegen schema                the names
@@ -301,6 +307,51 @@ pub struct CatalogArgs {
 pub enum CatalogWhat {
     /// Find what a catalog gets wrong: shared or invented digests, dangling references, …
     Lint,
+    /// Write the catalog to a folder, to change it and use it by `--manifests`
+    Export {
+        /// Folder to write.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// Replace the folder whatever it holds.
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct PinArgs {
+    /// A component of the catalog.
+    pub component: String,
+    /// The version that the digest is of.
+    pub version: Version,
+
+    /// The file itself: SHA-256, SHA-512 and size are read off it.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+
+    /// SHA-256, in lower-case hexadecimal.
+    #[arg(long, value_name = "HEX")]
+    pub sha256: Option<String>,
+
+    /// SHA-512, in lower-case hexadecimal.
+    #[arg(long, value_name = "HEX")]
+    pub sha512: Option<String>,
+
+    /// Size in bytes.
+    #[arg(long)]
+    pub size: Option<u64>,
+
+    /// Where the digest was found. Repeatable.
+    #[arg(long, required = true)]
+    pub source: Vec<String>,
+
+    /// How well it is attested: low, medium, high or authoritative.
+    #[arg(long, default_value = "medium", value_parser = confidence)]
+    pub confidence: Confidence,
+
+    /// Anything worth knowing.
+    #[arg(long)]
+    pub note: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -313,6 +364,13 @@ fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write it as NAME=VALUE".to_owned()),
+    }
+}
+
+fn confidence(text: &str) -> Result<Confidence, String> {
+    match serde_json::from_value(text.into()) {
+        Ok(confidence) if confidence >= Confidence::Low => Ok(confidence),
+        _ => Err("one of low, medium, high, authoritative".to_owned()),
     }
 }
 

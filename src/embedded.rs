@@ -55,6 +55,29 @@ impl Tree {
         }
     }
 
+    /// Every file by its path.
+    #[must_use]
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        fn collect(dir: &Dir<'_>, files: &mut BTreeMap<String, Vec<u8>>) {
+            for file in dir.files() {
+                if let Some(path) = file.path().to_str() {
+                    files.insert(unix(path), file.contents().to_vec());
+                }
+            }
+            for inner in dir.dirs() {
+                collect(inner, files);
+            }
+        }
+        match &self.files {
+            Files::Embedded(dir) => {
+                let mut files = BTreeMap::new();
+                collect(dir, &mut files);
+                files
+            }
+            Files::Loaded(files) => files.clone(),
+        }
+    }
+
     /// Paths directly inside `folder`, sorted.
     #[must_use]
     pub fn list(&self, folder: &str) -> Vec<String> {
@@ -105,8 +128,14 @@ fn unix(path: &str) -> String {
 /// SHA-256 in lower-case hexadecimal.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-        use std::fmt::Write as _;
+    hex(&Sha256::digest(bytes))
+}
+
+/// Lower-case hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -174,3 +174,62 @@ fn the_lock_knows_its_policy() {
         .line("plan --target azure --k8s 1.36.0 --locked");
     other.fails(3, &["is stale", "policy was ours"]);
 }
+
+#[test]
+fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
+    let export = Test::new().line("catalog export --out catalog");
+    export.succeeds();
+    let before = export.text("catalog/components/kubelet.json");
+    let test = Test::new().file("kubelet.exe", "MZ of the test");
+    for (name, bytes) in crate::support::files(&export.folder.join("catalog")) {
+        let path = test.folder.join("catalog").join(name);
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        std::fs::write(path, bytes).expect("file");
+    }
+    let test = test
+        .line(
+            "pin kubelet 1.20.15 --manifests catalog --from kubelet.exe --confidence authoritative --source",
+        )
+        .args(["built here"]);
+    test.succeeds();
+    let after = test.text("catalog/components/kubelet.json");
+    let added: Vec<&str> = after.lines().filter(|line| !before.contains(line)).collect();
+    let digest = imagegen::embedded::sha256(b"MZ of the test");
+    assert!(added.iter().any(|line| line.contains(&digest)), "{added:?}");
+    let gone: Vec<&str> = before.lines().filter(|line| !after.contains(line)).collect();
+    assert_eq!(gone, Vec::<&str>::new());
+    let place = after.find(&digest).expect("digest");
+    let next = after.find("\"version\": \"1.21.0\"").expect("1.21.0");
+    assert!(after.find("\"version\": \"1.20.5\"").expect("1.20.5") < place && place < next);
+    // Twice is once.
+    test.succeeds();
+    assert_eq!(test.text("catalog/components/kubelet.json"), after);
+    // The same bytes under another version are a bump that forgot the digest.
+    let wrong = test.args([]);
+    let plan = Test::new();
+    std::fs::rename(wrong.folder.join("catalog"), plan.folder.join("catalog")).expect("catalog");
+    plan.line(&format!("pin kubelet 1.20.14 --manifests catalog --sha256 {digest} --source x"))
+        .fails(3, &["not written", digest.get(..12).expect("digest")]);
+}
+
+#[test]
+fn a_pin_needs_a_catalog_of_ones_own_a_digest_and_a_known_version() {
+    for (line, code, said) in [
+        ("pin kubelet 1.20.14 --sha256 00 --source x", 2, "the built-in catalog cannot be changed"),
+        ("pin kubelet 1.20.14 --manifests c --source x", 2, "no digest is given"),
+        ("pin kubelett 1.20.14 --manifests c --sha256 00 --source x", 3, "kubelet"),
+        ("pin kubelet 1.20.14 --manifests c --sha256 00 --source x", 3, "not written"),
+        ("pin kubelet 1.20.14 --manifests c --sha256 00", 2, "--source"),
+        (
+            "pin kubelet 1.20.14 --manifests c --sha256 00 --source x --confidence mutable",
+            2,
+            "one of low, medium",
+        ),
+    ] {
+        let export = Test::new().line("catalog export --out c");
+        export.succeeds();
+        let test = Test::new();
+        std::fs::rename(export.folder.join("c"), test.folder.join("c")).expect("catalog");
+        test.line(line).fails(code, &[said]);
+    }
+}

@@ -4,12 +4,19 @@ use std::path::Path;
 
 use crate::catalog::{CatalogError, lint};
 use crate::cli::CatalogWhat;
+use crate::io::fs;
 use crate::ui::Printer;
 
 use super::prepare::trees;
 
 pub(super) fn catalog(what: &CatalogWhat, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     match what {
+        CatalogWhat::Export { out, force } => {
+            let trees = trees(manifests)?;
+            let files = trees.catalog.files();
+            fs::place(out, &files, &[], &[], *force)?;
+            printer.result(&files.keys().collect::<Vec<_>>(), || format!("{}\n", out.display()))
+        }
         CatalogWhat::Lint => {
             let trees = trees(manifests)?;
             let findings = lint(&trees.catalog);

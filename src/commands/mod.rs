@@ -6,6 +6,7 @@ mod explain;
 mod list;
 mod lock;
 mod overrides;
+mod pin;
 mod plan;
 mod prepare;
 mod schema;
@@ -37,6 +38,7 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Build(args) => build::build(&args, manifests, printer),
         Command::Render(args) => build::render(&args, manifests, printer),
         Command::Plan(args) => plan::plan(&args, manifests, printer),
+        Command::Pin(args) => pin::pin(&args, manifests, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),
         Command::List(args) => list::list(&args.what, manifests, printer),

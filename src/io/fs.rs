@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
+
+use crate::embedded::hex;
 
 /// An operation on a path that the system refused.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +54,35 @@ pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(at("reading", path)(error)),
     }
+}
+
+/// Digests of a file, in lower-case hexadecimal, and its size in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digests {
+    pub sha256: String,
+    pub sha512: String,
+    pub size: u64,
+}
+
+/// Reads a file once, a piece at a time.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn digests(path: &Path) -> Result<Digests, FileError> {
+    use sha2::{Digest as _, Sha256, Sha512};
+    let mut file = fs::File::open(path).map_err(at("reading", path))?;
+    let (mut sha256, mut sha512, mut size) = (Sha256::new(), Sha512::new(), 0);
+    let mut piece = vec![0; 1 << 18];
+    loop {
+        let read = file.read(&mut piece).map_err(at("reading", path))?;
+        if read == 0 {
+            break;
+        }
+        sha256.update(&piece[..read]);
+        sha512.update(&piece[..read]);
+        size += read as u64;
+    }
+    Ok(Digests { sha256: hex(&sha256.finalize()), sha512: hex(&sha512.finalize()), size })
 }
 
 /// All files below a directory by their path, with `/` between the parts.
