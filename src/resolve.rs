@@ -25,6 +25,7 @@ use crate::model::target::Target;
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
+pub use artifacts::{Platform, plan_tool};
 pub use refusal::{Refusal, ResolveError};
 
 /// What resolving may know of the world: which names the environment sets, never their values.

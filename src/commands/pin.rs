@@ -93,6 +93,7 @@ fn pins(args: &PinArgs, component: &Component) -> anyhow::Result<Vec<Pin>> {
         .into_iter()
         .map(|(algorithm, digest)| Pin {
             version: args.version.clone(),
+            platform: None,
             algorithm,
             digest,
             size,

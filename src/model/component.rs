@@ -29,8 +29,9 @@ pub struct Component {
     pub pins: Vec<Pin>,
 }
 
-/// Where and how the versions of a range are published. In URLs `{version}` stands for the
-/// version, `{version_}` for the version with underscores in the place of dots.
+/// Where and how the versions of a range are published. In URLs and names of members `{version}`
+/// stands for the version, `{version_}` for the version with underscores in the place of dots; for
+/// tools of the machine that builds, `{os}`, `{arch}` and `{exe}` for what that machine is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Release {
@@ -189,6 +190,9 @@ pub struct Authenticode {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Pin {
     pub version: Version,
+    /// `windows_amd64`, of tools that run on the machine that builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
     pub algorithm: DigestAlgorithm,
     pub digest: String,
     /// Bytes.

@@ -8,6 +8,59 @@ use crate::model::version::Version;
 
 use super::Refusal;
 
+/// The machine that builds, as publishers name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Platform {
+    /// `linux`, `darwin`, `windows`.
+    pub os: &'static str,
+    /// `amd64`, `arm64`.
+    pub arch: &'static str,
+}
+
+impl Platform {
+    /// The one that this program was built for.
+    #[must_use]
+    pub fn host() -> Self {
+        let os = match std::env::consts::OS {
+            "macos" => "darwin",
+            other => other,
+        };
+        let arch = match std::env::consts::ARCH {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            other => other,
+        };
+        Self { os, arch }
+    }
+
+    fn fill(self, text: &mut String) {
+        let exe = if self.os == "windows" { ".exe" } else { "" };
+        *text = text.replace("{os}", self.os).replace("{arch}", self.arch).replace("{exe}", exe);
+    }
+}
+
+/// A tool of the machine that builds.
+///
+/// # Errors
+/// No release of the component holds the version.
+pub fn plan_tool(
+    component: &Component,
+    version: &Version,
+    platform: Platform,
+) -> Result<PlannedArtifact, Refusal> {
+    let mut own = component.clone();
+    let name = format!("{}_{}", platform.os, platform.arch);
+    own.pins.retain(|pin| pin.platform.as_ref().is_none_or(|known| *known == name));
+    for release in &mut own.releases {
+        platform.fill(&mut release.url);
+        for member in &mut release.members {
+            platform.fill(&mut member.member);
+            platform.fill(&mut member.file);
+        }
+    }
+    plan(&own, version)
+}
+
 pub(super) fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Refusal> {
     let pins: Vec<&Pin> =
         component.pins.iter().filter(|pin| pin.version == *version && pin.usable()).collect();
