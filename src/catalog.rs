@@ -49,6 +49,11 @@ impl Catalog {
         Self { tree, components: RefCell::default() }
     }
 
+    #[must_use]
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     /// Every file of the catalog.
     #[must_use]
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {

@@ -75,6 +75,13 @@ pub enum Command {
     #[command(after_help = "Example:
   imagegen lock --target azure --k8s 1.36.4 && git add imagegen.lock.json")]
     Lock(LockArgs),
+    /// Download everything that an image holds into the store, and prove it
+    #[command(after_help = "Examples:
+  imagegen fetch --target azure --k8s 1.36.0
+  imagegen fetch --locked --store /var/cache/imagegen")]
+    Fetch(FetchArgs),
+    /// Look after the store of downloaded files
+    Store(StoreArgs),
     /// Explain a component, flag, gate, step, rule, variable or Windows setting
     #[command(after_help = "Examples:
   imagegen explain containerd --k8s 1.20.0
@@ -213,6 +220,71 @@ pub struct LockUseArgs {
     pub ignore_lock: bool,
 }
 
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Network")]
+pub struct NetworkArgs {
+    /// Directory of downloaded files [default: imagegen/store in the user's cache directory].
+    #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE")]
+    pub store: Option<PathBuf>,
+
+    /// Downloads at a time.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub jobs: usize,
+
+    /// Never open a socket: everything must be in the store.
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Host that may be asked over plain HTTP; loopback always may. Repeatable.
+    #[arg(long, value_name = "HOST")]
+    pub allow_http: Vec<String>,
+
+    /// Proxy for downloads, in the place of what the environment says.
+    #[arg(long, value_name = "URL")]
+    pub proxy: Option<String>,
+
+    /// Certificates in PEM that servers may be signed by, besides the system's. Repeatable.
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct FetchArgs {
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub lock: LockUseArgs,
+    #[command(flatten)]
+    pub network: NetworkArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    #[command(subcommand)]
+    pub what: StoreWhat,
+
+    /// Directory of downloaded files [default: imagegen/store in the user's cache directory].
+    #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE", global = true)]
+    pub store: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StoreWhat {
+    /// Hash every file, take out those that are not what their names say
+    Verify,
+    /// Remove files that were not used for a while, and leftovers of killed processes
+    Gc {
+        /// Days without use.
+        #[arg(long, default_value_t = 30)]
+        days: u32,
+        /// Keep what this lockfile names. Repeatable.
+        #[arg(long, value_name = "FILE")]
+        lock: Vec<PathBuf>,
+    },
+    /// Print where the store is
+    Path,
+}
+
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     #[command(flatten)]
@@ -265,6 +337,13 @@ pub struct LockArgs {
     /// Lockfile to write [default: imagegen.lock.json beside the image definition].
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
+
+    /// Fetch and prove everything, also what the catalog pins, and record the evidence.
+    #[arg(long)]
+    pub prove: bool,
+
+    #[command(flatten)]
+    pub network: NetworkArgs,
 }
 
 #[derive(Debug, Args)]

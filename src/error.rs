@@ -2,14 +2,17 @@
 
 use crate::bake::BakeError;
 use crate::catalog::CatalogError;
+use crate::fetch::{FetchError, FetchFailure};
 use crate::guest::GuestError;
 use crate::io::exec::ExecError;
 use crate::io::fs::{FileError, PlaceError};
+use crate::io::http::HttpError;
 use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
 use crate::model::json::JsonError;
 use crate::model::version::VersionError;
 use crate::policy::PolicyError;
+use crate::prove::ProveError;
 use crate::render::RenderError;
 use crate::resolve::ResolveError;
 
@@ -123,6 +126,27 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             PolicyError::Proof { .. } => ErrorClass::Verification,
         });
     }
+    if let Some(error) = cause.downcast_ref::<ProveError>() {
+        return match error {
+            ProveError::Fetch(error) => class_of(error),
+            ProveError::Policy(error) => class_of(error),
+            ProveError::Failed { .. } | ProveError::Nothing { .. } | ProveError::Proof(_) => {
+                Some(ErrorClass::Verification)
+            }
+            ProveError::File(_) => Some(ErrorClass::Internal),
+        };
+    }
+    if let Some(error) = cause.downcast_ref::<FetchError>() {
+        return Some(match &error.failure {
+            FetchFailure::Interrupted => ErrorClass::Interrupted,
+            FetchFailure::File(_) | FetchFailure::System(_) => ErrorClass::Internal,
+            failure if failure.is_wrong_bytes() => ErrorClass::Verification,
+            _ => ErrorClass::Fetch,
+        });
+    }
+    if cause.is::<HttpError>() {
+        return Some(ErrorClass::Fetch);
+    }
     if cause.is::<Unpinned>() {
         return Some(ErrorClass::Verification);
     }
@@ -138,6 +162,16 @@ pub fn hints(error: &anyhow::Error) -> Vec<String> {
 fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
     if let Some(ResolveError::Refused(refusals)) = cause.downcast_ref() {
         return refusals.iter().map(|refusal| refusal.instead.clone()).collect();
+    }
+    if let Some(error) = cause.downcast_ref::<ProveError>() {
+        return match error {
+            ProveError::Fetch(error) => hints_of(error),
+            ProveError::Policy(error) => hints_of(error),
+            other => other.hint().into_iter().collect(),
+        };
+    }
+    if let Some(error) = cause.downcast_ref::<FetchError>() {
+        return error.failure.hint().into_iter().map(str::to_owned).collect();
     }
     if let Some(error) = cause.downcast_ref::<PolicyError>() {
         let mut remedies: Vec<String> =
@@ -172,9 +206,7 @@ fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
     }
     if cause.is::<Unpinned>() {
         return vec![
-            "choose versions that the catalog pins (`imagegen list components NAME`), or another \
-             `--host-access` where it is `wins`; `--no-bake` previews without them"
-                .to_owned(),
+            "`imagegen lock` pins them by their publisher's proofs; `--no-bake` previews without".to_owned(),
         ];
     }
     if let Some(error) = cause.downcast_ref::<BakeError>() {

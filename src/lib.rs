@@ -39,6 +39,8 @@ pub mod fetch;
 
 pub mod verify;
 
+pub mod prove;
+
 pub mod render;
 
 pub mod bake;

@@ -204,12 +204,7 @@ impl Lock {
                 artifact.size = artifact.size.or(locked.size);
             }
         }
-        let pinned: Vec<String> = plan
-            .artifacts()
-            .filter(|artifact| artifact.is_pinned())
-            .map(|artifact| artifact.component.clone())
-            .collect();
-        plan.warnings.retain(|warning| warning.id != "unpinned" || !pinned.contains(&warning.subject));
+        plan.forget_unpinned();
     }
 
     /// The lock as one that may be baked from.

@@ -1,5 +1,7 @@
 //! What a user sees. Results go to stdout, everything else to stderr.
 
+mod downloads;
+
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
@@ -8,6 +10,8 @@ use serde::Serialize;
 
 use crate::model::choice::Format;
 use crate::model::json;
+
+pub use downloads::{Downloads, Transfer};
 
 /// How much is said on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,13 +3,16 @@
 mod build;
 mod catalog;
 mod explain;
+mod fetch;
 mod list;
 mod lock;
+mod network;
 mod overrides;
 mod pin;
 mod plan;
 mod prepare;
 mod schema;
+mod store;
 
 use std::env;
 
@@ -39,6 +42,8 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Render(args) => build::render(&args, manifests, printer),
         Command::Plan(args) => plan::plan(&args, manifests, printer),
         Command::Pin(args) => pin::pin(&args, manifests, printer),
+        Command::Fetch(args) => fetch::fetch(&args, manifests, printer),
+        Command::Store(args) => store::store(&args, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),
         Command::List(args) => list::list(&args.what, manifests, printer),

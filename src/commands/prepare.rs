@@ -19,6 +19,7 @@ use crate::machine::{Expectations, Prediction, predict};
 use crate::model::json;
 use crate::model::kubernetes::Program;
 use crate::model::plan::Plan;
+use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy, UpdateMode, Updates};
 use crate::model::target::VariableType;
 use crate::render::{self, RenderError};
@@ -176,9 +177,23 @@ pub fn locked_plan(
     lock: &LockUseArgs,
     trees: &Trees,
 ) -> anyhow::Result<(Plan, Lock)> {
+    let (plan, _) = locked_plan_and_policy(selection, lock, trees)?;
+    let lock = Lock::from_plan(&plan);
+    Ok((plan, lock))
+}
+
+/// The same with the policy that the plan was held against.
+///
+/// # Errors
+/// As [`locked_plan`].
+pub fn locked_plan_and_policy(
+    selection: &SelectionArgs,
+    lock: &LockUseArgs,
+    trees: &Trees,
+) -> anyhow::Result<(Plan, Policy)> {
     let (definition, folder) = definition(selection, trees)?;
     let mut plan = plan(&definition, trees)?;
-    overrides::policy(selection, &mut plan)?;
+    let policy = overrides::policy(selection, &mut plan)?;
     let path = lock_path(lock.lock.as_ref(), &folder);
     let file = path.display().to_string();
     if !lock.ignore_lock {
@@ -192,8 +207,7 @@ pub fn locked_plan(
             None => {}
         }
     }
-    let lock = Lock::from_plan(&plan);
-    Ok((plan, lock))
+    Ok((plan, policy))
 }
 
 /// The guest plan and the machine it makes.

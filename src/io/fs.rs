@@ -20,7 +20,7 @@ pub struct FileError {
     pub source: io::Error,
 }
 
-fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+pub(super) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
     move |source| FileError { action, path, source }
 }
@@ -68,20 +68,28 @@ pub struct Digests {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn digests(path: &Path) -> Result<Digests, FileError> {
-    use sha2::{Digest as _, Sha256, Sha512};
+pub fn pieces(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), FileError> {
     let mut file = fs::File::open(path).map_err(at("reading", path))?;
-    let (mut sha256, mut sha512, mut size) = (Sha256::new(), Sha512::new(), 0);
     let mut piece = vec![0; 1 << 18];
     loop {
         let read = file.read(&mut piece).map_err(at("reading", path))?;
         if read == 0 {
-            break;
+            return Ok(());
         }
-        sha256.update(&piece[..read]);
-        sha512.update(&piece[..read]);
-        size += read as u64;
+        each(&piece[..read]);
     }
+}
+
+/// # Errors
+/// The file cannot be read.
+pub fn digests(path: &Path) -> Result<Digests, FileError> {
+    use sha2::{Digest as _, Sha256, Sha512};
+    let (mut sha256, mut sha512, mut size) = (Sha256::new(), Sha512::new(), 0);
+    pieces(path, |piece| {
+        sha256.update(piece);
+        sha512.update(piece);
+        size += piece.len() as u64;
+    })?;
     Ok(Digests { sha256: hex(&sha256.finalize()), sha512: hex(&sha512.finalize()), size })
 }
 

@@ -1,4 +1,7 @@
 //! The only modules that touch the world.
 
+pub mod clock;
 pub mod exec;
 pub mod fs;
+pub mod http;
+pub mod store;

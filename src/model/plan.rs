@@ -82,6 +82,12 @@ impl Plan {
         self.groups.iter().flat_map(|group| &group.artifacts)
     }
 
+    /// Drops the warnings of artifacts that were pinned since.
+    pub fn forget_unpinned(&mut self) {
+        let unpinned: Vec<String> = self.unpinned().map(|artifact| artifact.component.clone()).collect();
+        self.warnings.retain(|warning| warning.id != "unpinned" || unpinned.contains(&warning.subject));
+    }
+
     /// Components without a digest that could decide which bytes are used.
     pub fn unpinned(&self) -> impl Iterator<Item = &PlannedArtifact> {
         self.artifacts().filter(|artifact| !artifact.is_pinned())

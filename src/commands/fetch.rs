@@ -1,0 +1,172 @@
+//! `imagegen fetch`, and what `lock` and `build` do with the network: download and prove.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::cli::{FetchArgs, NetworkArgs};
+use crate::error::UsageError;
+use crate::fetch::{Fetcher, Request};
+use crate::io::clock;
+use crate::model::evidence::Evidence;
+use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::policy::Policy;
+use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove};
+use crate::ui::{Downloads, Printer};
+
+use super::network::{fetcher, request};
+use super::prepare::{Trees, locked_plan_and_policy, trees};
+
+/// What `imagegen fetch` says of each file.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FetchOutput {
+    pub component: String,
+    pub version: String,
+    pub url: String,
+    pub sha256: String,
+    pub size: u64,
+    /// The file in the store.
+    pub path: String,
+    pub evidence: Vec<Evidence>,
+}
+
+pub(super) fn fetch(args: &FetchArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
+    let trees = trees(manifests)?;
+    let (plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    let fetcher = fetcher(&args.network)?;
+    let artifacts: Vec<&PlannedArtifact> = plan.artifacts().collect();
+    let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
+    let verified = job.run(&artifacts, Depth::Bytes)?;
+    let output: Vec<FetchOutput> = verified
+        .iter()
+        .map(|verified| FetchOutput {
+            component: verified.artifact().component.clone(),
+            version: verified.artifact().version.to_string(),
+            url: verified.fetched().url().to_owned(),
+            sha256: verified.fetched().sha256().to_owned(),
+            size: verified.fetched().size(),
+            path: verified.fetched().path().display().to_string(),
+            evidence: verified.artifact().evidence.clone(),
+        })
+        .collect();
+    printer.result(&output, || verified.iter().map(line).collect())
+}
+
+/// `kubelet 1.36.0  pinned` with the proofs by name.
+pub(super) fn line(verified: &VerifiedArtifact) -> String {
+    let artifact = verified.artifact();
+    let mut proofs: Vec<&str> = artifact.evidence.iter().map(|proof| proof.proof.as_str()).collect();
+    proofs.dedup();
+    format!("{:<32} {}\n", format!("{} {}", artifact.component, artifact.version), proofs.join(", "))
+}
+
+/// What downloading and proving is done with.
+pub(super) struct Job<'a> {
+    pub trees: &'a Trees,
+    pub policy: &'a Policy,
+    pub fetcher: &'a Fetcher,
+    pub jobs: usize,
+    pub printer: &'a Printer,
+}
+
+impl Job<'_> {
+    /// Fetches and proves; every failure is told, the first is the error.
+    pub(super) fn run(
+        &self,
+        artifacts: &[&PlannedArtifact],
+        depth: Depth,
+    ) -> anyhow::Result<Vec<VerifiedArtifact>> {
+        let requests = artifacts
+            .iter()
+            .map(|artifact| {
+                let component = self.trees.catalog.component(&artifact.component).ok();
+                request(artifact, component.as_deref())
+            })
+            .collect::<anyhow::Result<Vec<Request>>>()?;
+        let total = requests.iter().filter_map(|request| request.size).sum();
+        let downloads = Downloads::new(self.printer, requests.len(), total);
+        let fetched = self.fetcher.fetch(&requests, self.jobs, &downloads);
+        let fetched = all(fetched, self.printer)?;
+        let keys = Keys::read(self.trees.catalog.tree())?;
+        let trust = Trust { fetcher: self.fetcher, policy: self.policy, keys: &keys, now: clock::now() };
+        let proven = artifacts
+            .iter()
+            .zip(&fetched)
+            .map(|(artifact, fetched)| prove(artifact, fetched, depth, trust))
+            .collect();
+        all(proven, self.printer)
+    }
+}
+
+fn all<T, E: Into<anyhow::Error>>(outcomes: Vec<Result<T, E>>, printer: &Printer) -> anyhow::Result<Vec<T>> {
+    let mut good = Vec::new();
+    let mut failed: Vec<anyhow::Error> = Vec::new();
+    for outcome in outcomes {
+        match outcome {
+            Ok(value) => good.push(value),
+            Err(error) => failed.push(error.into()),
+        }
+    }
+    let mut failed = failed.into_iter();
+    let Some(first) = failed.next() else { return Ok(good) };
+    for other in failed {
+        printer.error(&format!("{other:#}"));
+    }
+    Err(first)
+}
+
+/// Pins what nobody has pinned by what its publisher proves, and says by what.
+///
+/// # Errors
+/// Something cannot be fetched or proven.
+pub(super) fn pin_online(
+    plan: &mut Plan,
+    policy: &Policy,
+    trees: &Trees,
+    network: &NetworkArgs,
+    every: bool,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let wanted: Vec<PlannedArtifact> =
+        plan.artifacts().filter(|artifact| every || !artifact.is_pinned()).cloned().collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    for artifact in wanted.iter().filter(|artifact| !artifact.is_pinned()) {
+        let offers = !artifact.checksums.is_empty()
+            || !artifact.signatures.is_empty()
+            || artifact.authenticode.is_some();
+        if !offers {
+            return Err(unprovable(artifact));
+        }
+    }
+    let fetcher = fetcher(network)?;
+    let job = Job { trees, policy, fetcher: &fetcher, jobs: network.jobs, printer };
+    let wanted: Vec<&PlannedArtifact> = wanted.iter().collect();
+    for verified in job.run(&wanted, Depth::Publisher)? {
+        let proven = verified.artifact();
+        printer.note(&format!("proven: {}", line(&verified).trim_end()));
+        for artifact in plan.groups.iter_mut().flat_map(|group| &mut group.artifacts) {
+            if artifact.component == proven.component && artifact.url == proven.url {
+                *artifact = proven.clone();
+            }
+        }
+    }
+    plan.forget_unpinned();
+    Ok(())
+}
+
+fn unprovable(artifact: &PlannedArtifact) -> anyhow::Error {
+    UsageError {
+        message: format!(
+            "{} {} cannot be locked: nobody has pinned it and its publisher offers no proof of any kind",
+            artifact.component, artifact.version
+        ),
+        hint: Some(format!(
+            "check {} yourself and state its digest: `--override {}.sha256=<64 digits>`",
+            artifact.url, artifact.component
+        )),
+    }
+    .into()
+}

@@ -1,0 +1,84 @@
+//! Store and network as the flags say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::cli::NetworkArgs;
+use crate::error::UsageError;
+use crate::fetch::{Fetcher, MAX_SIZE, Request};
+use crate::io::http::{Http, Options, Patience, Secret};
+use crate::io::store::Store;
+use crate::model::component::Component;
+use crate::model::plan::PlannedArtifact;
+
+/// # Errors
+/// No directory is named and the platform knows none, or it cannot be made.
+pub(super) fn store(path: Option<&PathBuf>) -> anyhow::Result<Store> {
+    let path = path.cloned().or_else(Store::default_path).ok_or_else(|| UsageError {
+        message: "there is no home directory to keep the store in".to_owned(),
+        hint: Some("name one by `--store DIR`".to_owned()),
+    })?;
+    Ok(Store::open(path)?)
+}
+
+/// # Errors
+/// The store cannot be made, a proxy or certificate file not be understood.
+pub(super) fn fetcher(args: &NetworkArgs) -> anyhow::Result<Fetcher> {
+    let http = Http::new(Options {
+        allow_http: args.allow_http.clone(),
+        proxy: args.proxy.clone(),
+        ca_files: args.ca_file.clone(),
+        offline: args.offline,
+        patience: Patience::default(),
+    })?;
+    Ok(Fetcher::new(http, store(args.store.as_ref())?)?)
+}
+
+/// What the network is asked for an artifact.
+///
+/// # Errors
+/// A header's value is in an environment variable that is not set.
+pub(super) fn request(artifact: &PlannedArtifact, component: Option<&Component>) -> anyhow::Result<Request> {
+    let superseded = component
+        .into_iter()
+        .flat_map(|component| &component.pins)
+        .filter(|pin| pin.version == artifact.version && !pin.usable() && pin.algorithm.pin().is_some())
+        .map(|pin| (pin.algorithm, pin.digest.clone(), pin.source.join("; ")))
+        .collect();
+    Ok(Request {
+        name: format!("{} {}", artifact.component, artifact.version),
+        url: artifact.url.clone(),
+        size: artifact.size,
+        max_size: MAX_SIZE,
+        digests: artifact.digests.iter().map(|pin| (pin.algorithm, pin.digest.clone())).collect(),
+        superseded,
+        headers: headers(&artifact.headers, &artifact.component)?,
+    })
+}
+
+/// # Errors
+/// A variable is not set.
+pub(super) fn headers(
+    names: &BTreeMap<String, String>,
+    component: &str,
+) -> anyhow::Result<Vec<(String, Secret)>> {
+    let mut missing = BTreeSet::new();
+    let mut headers = Vec::new();
+    for (header, variable) in names {
+        match std::env::var(variable) {
+            Ok(value) if !value.is_empty() => headers.push((header.clone(), Secret::new(value))),
+            _ => {
+                missing.insert(variable.clone());
+            }
+        }
+    }
+    if missing.is_empty() {
+        return Ok(headers);
+    }
+    let missing: Vec<String> = missing.into_iter().collect();
+    Err(UsageError {
+        message: format!("override of {component}: the environment does not set {}", missing.join(", ")),
+        hint: Some("its value is sent as an HTTP header and never stored".to_owned()),
+    }
+    .into())
+}

@@ -1,0 +1,71 @@
+//! `imagegen store`.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::cli::{StoreArgs, StoreWhat};
+use crate::io::fs;
+use crate::lock::Lock;
+use crate::ui::Printer;
+
+use super::network::store as open;
+
+/// What `store verify` and `store gc` say.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoreOutput {
+    pub store: String,
+    /// Files that were looked at; absent for `gc`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<usize>,
+    /// Digests of files that are not what their names say; they were taken out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+}
+
+/// Files of the store are not what their names say.
+#[derive(Debug, thiserror::Error)]
+#[error("{} damaged files were taken out of the store: {}", .0.len(), .0.join(", "))]
+pub struct DamagedStore(Vec<String>);
+
+pub(super) fn store(args: &StoreArgs, printer: &Printer) -> anyhow::Result<()> {
+    let store = open(args.store.as_ref())?;
+    let root = store.root().display().to_string();
+    match &args.what {
+        StoreWhat::Path => printer.result(&root, || format!("{root}\n")),
+        StoreWhat::Verify => {
+            let (files, found) = store.damaged()?;
+            for object in &found {
+                store.discard(object)?;
+            }
+            let damaged: Vec<String> = found.into_iter().map(|object| object.sha256).collect();
+            let output = StoreOutput {
+                store: root,
+                files: Some(files),
+                damaged: damaged.clone(),
+                removed: Vec::new(),
+            };
+            printer.result(&output, || format!("{files} files, {} damaged\n", damaged.len()))?;
+            if damaged.is_empty() { Ok(()) } else { Err(DamagedStore(damaged).into()) }
+        }
+        StoreWhat::Gc { days, lock } => {
+            let mut kept = BTreeSet::new();
+            for file in lock {
+                let lock = Lock::decode(&file.display().to_string(), &fs::read(file)?)?;
+                kept.extend(
+                    lock.artifacts.into_iter().flat_map(|artifact| artifact.digests).map(|pin| pin.digest),
+                );
+            }
+            let age = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);
+            let removed = store.collect(&|digest| kept.contains(digest), age)?;
+            let removed: Vec<String> = removed.iter().map(|path| path.display().to_string()).collect();
+            let count = removed.len();
+            let output = StoreOutput { store: root, files: None, damaged: Vec::new(), removed };
+            printer.result(&output, || format!("{count} files removed\n"))
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Why a file could not be fetched.
+
+use crate::io::fs::FileError;
+use crate::io::http::{HttpError, public};
+
+/// What went wrong with which file.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{failure}", if .name.is_empty() { String::new() } else { format!("{name}: ") })]
+pub struct FetchError {
+    pub name: String,
+    pub failure: FetchFailure,
+}
+
+/// URLs in the texts are without query.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchFailure {
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{} has the digest {found}, and must have {expected}{}", public(.url), html(.media_type.as_deref(), *.size))]
+    Digest { url: String, expected: String, found: String, media_type: Option<String>, size: u64 },
+    /// Bytes that the publisher has replaced since.
+    #[error("{} serves bytes that its publisher has replaced since ({seen})", public(.url))]
+    Drift { url: String, seen: String },
+    #[error("{} has {found} bytes, and must have {expected}", public(.url))]
+    Size { url: String, expected: u64, found: u64 },
+    #[error("{} has more than {limit} bytes", public(.url))]
+    TooLarge { url: String, limit: u64 },
+    #[error("{} is empty", public(.url))]
+    Empty { url: String },
+    #[error("{} is not in the store, and `--offline` forbids to fetch it", public(.0))]
+    Offline(String),
+    #[error("interrupted; what came so far stays for the next run")]
+    Interrupted,
+    #[error("{0}")]
+    System(String),
+}
+
+fn html(media_type: Option<&str>, size: u64) -> String {
+    match media_type {
+        Some(kind) if kind.starts_with("text/html") => {
+            format!(" (it is a web page of {size} bytes, as logins and proxies send them)")
+        }
+        _ => String::new(),
+    }
+}
+
+impl FetchError {
+    pub(super) fn new(name: &str, failure: FetchFailure) -> Self {
+        Self { name: name.to_owned(), failure }
+    }
+
+    /// Whether the server says that there is no such file.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        matches!(&self.failure, FetchFailure::Http(error) if matches!(error.code, "not-found" | "gone" | "forbidden"))
+    }
+}
+
+impl FetchFailure {
+    /// Stable: scripts and tests tell errors apart by it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Http(error) => error.code,
+            Self::File(_) => "file",
+            Self::Digest { .. } => "digest-mismatch",
+            Self::Drift { .. } => "drift",
+            Self::Size { .. } => "size-mismatch",
+            Self::TooLarge { .. } => "too-large",
+            Self::Empty { .. } => "empty",
+            Self::Offline(_) => "offline",
+            Self::Interrupted => "interrupted",
+            Self::System(_) => "system",
+        }
+    }
+
+    /// Whether the bytes were wrong, rather than not to be had.
+    #[must_use]
+    pub fn is_wrong_bytes(&self) -> bool {
+        matches!(
+            self,
+            Self::Digest { .. }
+                | Self::Drift { .. }
+                | Self::Size { .. }
+                | Self::Empty { .. }
+                | Self::TooLarge { .. }
+        )
+    }
+
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Digest { .. } => {
+                "compare with the publisher's own record; if it was replaced, `imagegen pin` or an override states the new digest"
+            }
+            Self::Drift { .. } => "a mirror or cache is out of date: clear it, or fetch from the publisher",
+            Self::Size { .. } => {
+                "a login page or a cut download often has another size: open the URL yourself"
+            }
+            Self::Offline(_) => "run `imagegen fetch` with network first, or extract a bundle into the store",
+            _ => return None,
+        })
+    }
+}

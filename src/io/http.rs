@@ -1,0 +1,391 @@
+//! HTTP: where may be asked, what comes back, and when it is worth asking again.
+//!
+//! Only HTTPS, except to loopback and to hosts that the user names. Redirects are followed here
+//! and not by the client, so that each is judged: at most five, never to plain HTTP, never with a
+//! user in the URL. URLs are told and stored without query, which may be a short-lived signature.
+
+mod body;
+mod error;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_RANGE,
+    LOCATION, RANGE,
+};
+use reqwest::{Certificate, Client, Proxy, Response, StatusCode, Url, redirect};
+
+use crate::io::fs;
+
+pub use body::Body;
+pub use error::{HttpError, Retry, public};
+
+/// Something that must never be shown.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    #[must_use]
+    pub fn new(value: String) -> Self {
+        Self(value)
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Bounds of patience. Tests shorten them.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    pub connect: Duration,
+    /// Until the answer's head is there.
+    pub head: Duration,
+    /// A window in which at least `least` bytes must come.
+    pub window: Duration,
+    pub least: u64,
+    /// Requests for one artifact in all.
+    pub tries: u32,
+    /// First pause between two tries; doubled each time.
+    pub pause: Duration,
+    pub longest_pause: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(20),
+            head: Duration::from_secs(60),
+            window: Duration::from_secs(30),
+            least: 30 * 1024,
+            tries: 6,
+            pause: Duration::from_millis(500),
+            longest_pause: Duration::from_secs(120),
+        }
+    }
+}
+
+/// How the network is used.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Hosts that may be asked over plain HTTP; loopback always may.
+    pub allow_http: Vec<String>,
+    /// In the place of what the environment says.
+    pub proxy: Option<String>,
+    /// Certificates in PEM that servers may be signed by, besides the system's.
+    pub ca_files: Vec<PathBuf>,
+    /// Never open a socket.
+    pub offline: bool,
+    pub patience: Patience,
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct Http {
+    client: Option<Client>,
+    allow_http: Vec<String>,
+    pub(crate) patience: Patience,
+}
+
+/// A part of a file that is there already.
+#[derive(Debug, Clone, Copy)]
+pub struct Resume<'a> {
+    /// Bytes that are there.
+    pub from: u64,
+    /// Strong entity tag of the file they are of.
+    pub etag: &'a str,
+}
+
+/// The beginning of an answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub body: Body,
+    /// First byte that the body holds: 0, unless a part was asked for and came.
+    pub offset: u64,
+    /// Size of the whole file, where the server says it.
+    pub size: Option<u64>,
+    /// Strong entity tag.
+    pub etag: Option<String>,
+    /// `text/html`: what login pages are.
+    pub media_type: Option<String>,
+}
+
+const REDIRECTS: usize = 5;
+
+impl Http {
+    /// # Errors
+    /// A proxy or certificate file that cannot be understood.
+    pub fn new(options: Options) -> Result<Self, HttpError> {
+        let client = if options.offline { None } else { Some(client(&options)?) };
+        Ok(Self { client, allow_http: options.allow_http, patience: options.patience })
+    }
+
+    #[must_use]
+    pub fn is_offline(&self) -> bool {
+        self.client.is_none()
+    }
+
+    /// Asks for a file, or for the rest of it.
+    ///
+    /// # Errors
+    /// The URL is not allowed, the server cannot be reached, or its answer is none of use.
+    pub async fn get(
+        &self,
+        url: &str,
+        headers: &[(String, Secret)],
+        resume: Option<Resume<'_>>,
+    ) -> Result<Answer, HttpError> {
+        let Some(client) = &self.client else {
+            return Err(HttpError::new("offline", url, "this needs the network, and `--offline` forbids it"));
+        };
+        let mut at = self.parse(url)?;
+        let origin = at.origin();
+        for _ in 0..=REDIRECTS {
+            // Credentials are for the host that they were given for.
+            let own = if at.origin() == origin { headers } else { &[] };
+            let head = request_headers(url, own, resume)?;
+            let answered =
+                tokio::time::timeout(self.patience.head, client.get(at.clone()).headers(head).send());
+            let response = match answered.await {
+                Err(_) => {
+                    return Err(HttpError::new("timeout", at.as_str(), "the server does not answer").again());
+                }
+                Ok(Err(error)) => return Err(HttpError::from_client(at.as_str(), error)),
+                Ok(Ok(response)) => response,
+            };
+            match self.redirect(&at, &response)? {
+                Some(next) => at = next,
+                None => return answer(&at, response, resume, &self.patience),
+            }
+        }
+        Err(HttpError::new("too-many-redirects", url, format!("more than {REDIRECTS} redirects")))
+    }
+
+    fn parse(&self, url: &str) -> Result<Url, HttpError> {
+        let parsed = Url::parse(url).map_err(|error| HttpError::new("bad-url", url, error.to_string()))?;
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            return Err(HttpError::new(
+                "credentials-in-url",
+                url,
+                "credentials do not belong into a URL: use an override's `headers`",
+            ));
+        }
+        self.allow(&parsed)?;
+        Ok(parsed)
+    }
+
+    fn allow(&self, url: &Url) -> Result<(), HttpError> {
+        let host = url.host_str().unwrap_or_default();
+        let named = || self.allow_http.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+        match url.scheme() {
+            "https" => Ok(()),
+            "http" if is_loopback(host) || named() => Ok(()),
+            "http" => Err(HttpError::new(
+                "plain-http",
+                url.as_str(),
+                format!("plain HTTP is not allowed (`--allow-http {host}` allows it for this host)"),
+            )),
+            other => Err(HttpError::new("bad-url", url.as_str(), format!("`{other}` is not https"))),
+        }
+    }
+
+    fn redirect(&self, at: &Url, response: &Response) -> Result<Option<Url>, HttpError> {
+        let status = response.status();
+        let moved = matches!(
+            status,
+            StatusCode::MOVED_PERMANENTLY
+                | StatusCode::FOUND
+                | StatusCode::SEE_OTHER
+                | StatusCode::TEMPORARY_REDIRECT
+                | StatusCode::PERMANENT_REDIRECT
+        );
+        if !moved {
+            return Ok(None);
+        }
+        let target = response
+            .headers()
+            .get(LOCATION)
+            .and_then(|location| location.to_str().ok())
+            .and_then(|location| at.join(location).ok())
+            .ok_or_else(|| {
+                HttpError::new("bad-redirect", at.as_str(), "a redirect without a usable target")
+            })?;
+        if at.scheme() == "https" && target.scheme() != "https" {
+            return Err(HttpError::new("redirect-to-http", at.as_str(), "redirects to plain HTTP"));
+        }
+        if !target.username().is_empty() || target.password().is_some() {
+            return Err(HttpError::new(
+                "redirect-credentials",
+                at.as_str(),
+                "redirects to a URL with credentials",
+            ));
+        }
+        self.allow(&target)?;
+        Ok(Some(target))
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn client(options: &Options) -> Result<Client, HttpError> {
+    let mut builder = Client::builder()
+        .user_agent(concat!("imagegen/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(options.patience.connect)
+        .pool_max_idle_per_host(8)
+        // Many files of one host over one connection share its speed; one each is faster.
+        .http1_only();
+    if let Some(proxy) = &options.proxy {
+        let proxy = Proxy::all(proxy).map_err(|error| {
+            HttpError::new("bad-proxy", "", format!("the proxy is not understood: {}", error.without_url()))
+        })?;
+        builder = builder.proxy(proxy);
+    }
+    let mut certificates = Vec::new();
+    for file in &options.ca_files {
+        let bad = |reason: String| HttpError::new("bad-ca-file", "", format!("{}: {reason}", file.display()));
+        let bytes = fs::read(file).map_err(|error| bad(error.to_string()))?;
+        let found = Certificate::from_pem_bundle(&bytes).map_err(|error| bad(error.to_string()))?;
+        if found.is_empty() {
+            return Err(bad("holds no certificate in PEM".to_owned()));
+        }
+        certificates.extend(found);
+    }
+    if !certificates.is_empty() {
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| HttpError::from_client("", error))
+}
+
+fn request_headers(
+    url: &str,
+    headers: &[(String, Secret)],
+    resume: Option<Resume<'_>>,
+) -> Result<HeaderMap, HttpError> {
+    let mut map = HeaderMap::new();
+    // Digests are of the bytes as they are published.
+    map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let bad = |name: &str| HttpError::new("bad-header", url, format!("the header `{name}` cannot be sent"));
+    for (name, Secret(value)) in headers {
+        let mut value = HeaderValue::from_str(value).map_err(|_| bad(name))?;
+        value.set_sensitive(true);
+        map.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad(name))?, value);
+    }
+    if let Some(resume) = resume {
+        let range = format!("bytes={}-", resume.from);
+        map.insert(RANGE, HeaderValue::from_str(&range).map_err(|_| bad("Range"))?);
+        map.insert(IF_RANGE, HeaderValue::from_str(resume.etag).map_err(|_| bad("If-Range"))?);
+    }
+    Ok(map)
+}
+
+fn answer(
+    url: &Url,
+    response: Response,
+    resume: Option<Resume<'_>>,
+    patience: &Patience,
+) -> Result<Answer, HttpError> {
+    let status = response.status();
+    let text = |name: HeaderName| {
+        response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    };
+    let media_type = text(CONTENT_TYPE);
+    let encoding = text(CONTENT_ENCODING).filter(|encoding| encoding != "identity");
+    let etag = text(ETAG).filter(|etag| etag.starts_with('"'));
+    let (offset, size) = match (status, resume) {
+        (StatusCode::OK, _) => (0, response.content_length()),
+        (StatusCode::PARTIAL_CONTENT, Some(resume)) => {
+            let range = text(reqwest::header::CONTENT_RANGE);
+            match range.as_deref().and_then(content_range) {
+                Some((first, size))
+                    if first == resume.from && etag.as_deref().is_none_or(|etag| etag == resume.etag) =>
+                {
+                    (first, size)
+                }
+                _ => {
+                    return Err(HttpError::new(
+                        "bad-range",
+                        url.as_str(),
+                        "the server sent another part than was asked for",
+                    )
+                    .afresh());
+                }
+            }
+        }
+        (StatusCode::RANGE_NOT_SATISFIABLE, Some(_)) => {
+            return Err(HttpError::new(
+                "bad-range",
+                url.as_str(),
+                "the file is shorter than the part that is there",
+            )
+            .afresh());
+        }
+        _ => return Err(HttpError::from_status(url.as_str(), status, response.headers())),
+    };
+    if let Some(encoding) = encoding {
+        return Err(HttpError::new(
+            "content-encoding",
+            url.as_str(),
+            format!("the server sends it encoded as `{encoding}`, although nobody asked"),
+        ));
+    }
+    Ok(Answer { body: Body::new(url.as_str(), response, patience), offset, size, etag, media_type })
+}
+
+/// `bytes 100-199/200` → first byte and size of the whole.
+fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
+    let (range, size) = text.strip_prefix("bytes ")?.split_once('/')?;
+    let (first, _) = range.split_once('-')?;
+    Some((first.parse().ok()?, size.parse().ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read() {
+        assert_eq!(content_range("bytes 100-199/200"), Some((100, Some(200))));
+        assert_eq!(content_range("bytes 100-199/*"), Some((100, None)));
+        for text in ["bytes */200", "items 1-2/3", "bytes 1/2", ""] {
+            assert_eq!(content_range(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_https_loopback_and_named_hosts_are_asked() {
+        let http = Http::new(Options { allow_http: vec!["mirror.example".to_owned()], ..Options::default() })
+            .expect("client");
+        for (url, code) in [
+            ("https://dl.k8s.io/x", None),
+            ("http://127.0.0.1:8080/x", None),
+            ("http://[::1]:8080/x", None),
+            ("http://localhost/x", None),
+            ("http://mirror.example/x", None),
+            ("http://dl.k8s.io/x", Some("plain-http")),
+            ("http://127.0.0.1.example.com/x", Some("plain-http")),
+            ("ftp://dl.k8s.io/x", Some("bad-url")),
+            ("file:///etc/passwd", Some("bad-url")),
+            ("kubelet.exe", Some("bad-url")),
+            ("https://user:secret@dl.k8s.io/x", Some("credentials-in-url")),
+        ] {
+            let error = http.parse(url).err();
+            assert_eq!(error.as_ref().map(|error| error.code), code, "{url}");
+            if let Some(error) = error {
+                assert!(!error.to_string().contains("secret"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn secrets_do_not_show() {
+        assert_eq!(format!("{:?}", Secret::new("token".to_owned())), "***");
+    }
+}

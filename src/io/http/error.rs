@@ -1,0 +1,141 @@
+//! What can go wrong on the network, and whether asking again may help.
+
+use std::error::Error as _;
+use std::time::{Duration, SystemTime};
+
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+/// Whether and how to ask again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// The answer will be the same.
+    Never,
+    /// After a pause; the server may have said how long.
+    After(Option<Duration>),
+    /// At once and for the whole file: the part that is there is of no use.
+    Afresh,
+}
+
+/// A failure. Its text holds no query and no user of the URL.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{}{message}", if .url.is_empty() { String::new() } else { format!("{url}: ") })]
+pub struct HttpError {
+    /// Stable: scripts and tests tell errors apart by it.
+    pub code: &'static str,
+    pub url: String,
+    pub message: String,
+    pub retry: Retry,
+}
+
+impl HttpError {
+    pub(crate) fn new(code: &'static str, url: &str, message: impl Into<String>) -> Self {
+        Self { code, url: public(url), message: message.into(), retry: Retry::Never }
+    }
+
+    /// A body that ended early.
+    pub(crate) fn short(url: &str, came: u64, size: u64) -> Self {
+        Self::new("short-body", url, format!("the connection ended after {came} of {size} bytes")).again()
+    }
+
+    pub(crate) fn again(self) -> Self {
+        Self { retry: Retry::After(None), ..self }
+    }
+
+    pub(crate) fn afresh(self) -> Self {
+        Self { retry: Retry::Afresh, ..self }
+    }
+
+    pub(super) fn from_client(url: &str, error: reqwest::Error) -> Self {
+        let error = error.without_url();
+        let mut causes = Vec::new();
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            causes.push(inner.to_string());
+            cause = inner.source();
+        }
+        // The innermost cause says what happened; those around it, that something did.
+        let told = causes.last().cloned().unwrap_or_else(|| error.to_string());
+        let all = causes.join(": ").to_lowercase();
+        if all.contains("certificate") || all.contains("tls") || all.contains("handshake") {
+            return Self::new("tls", url, format!("the server's certificate is not accepted: {told}"));
+        }
+        if all.contains("dns") || all.contains("lookup address") {
+            return Self::new("dns", url, format!("the host's name is not known: {told}")).again();
+        }
+        let code = match () {
+            () if error.is_timeout() => "timeout",
+            () if error.is_connect() => "connect",
+            () if error.is_body() || error.is_decode() => "short-body",
+            () => "connection",
+        };
+        Self::new(code, url, told).again()
+    }
+
+    pub(super) fn from_status(url: &str, status: StatusCode, headers: &HeaderMap) -> Self {
+        let code = match status.as_u16() {
+            401 | 403 => "forbidden",
+            404 => "not-found",
+            410 => "gone",
+            408 | 429 => "busy",
+            500..=599 => "server-error",
+            _ => "status",
+        };
+        let error = Self::new(code, url, format!("the server answers {status}"));
+        match status.as_u16() {
+            408 | 429 | 500 | 502..=504 => Self { retry: Retry::After(retry_after(headers)), ..error },
+            _ => error,
+        }
+    }
+}
+
+/// Seconds, or a date.
+#[expect(clippy::disallowed_methods, reason = "a date in a header means something only against the clock")]
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(text).ok()?;
+    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+}
+
+/// A URL as it may be shown and stored: without query, fragment and user.
+#[must_use]
+pub fn public(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority.rsplit('@').next().unwrap_or(authority);
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_shown_without_secrets() {
+        for (url, shown) in [
+            ("https://a.example/x?sig=secret#part", "https://a.example/x"),
+            ("https://user:secret@a.example/x", "https://a.example/x"),
+            ("https://a.example?sig=secret", "https://a.example"),
+            ("kubelet.exe", "kubelet.exe"),
+        ] {
+            assert_eq!(public(url), shown);
+        }
+    }
+
+    #[test]
+    fn servers_say_when_to_come_again() {
+        let mut headers = HeaderMap::new();
+        for (text, expected) in [("7", Some(7)), ("Fri, 21 Nov 2014 00:00:00 GMT", Some(0)), ("soon", None)] {
+            headers.insert(RETRY_AFTER, text.parse().expect("header"));
+            assert_eq!(retry_after(&headers), expected.map(Duration::from_secs), "{text}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Fetched files × what is published about them → verified artifacts with evidence.
+//!
+//! A proof that fails ends it, whatever else holds. An artifact that nobody has pinned needs at
+//! least one proof by its publisher; then its digest is pinned by what was proven.
+
+mod error;
+mod signatures;
+
+use std::collections::BTreeMap;
+
+use crate::embedded::Tree;
+use crate::fetch::{Fetched, Fetcher};
+use crate::model::component::Confidence;
+use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::json::{self, JsonError};
+use crate::model::plan::{PinnedDigest, PlannedArtifact};
+use crate::model::policy::Policy;
+use crate::model::resource::PinAlgorithm;
+use crate::policy::check_evidence;
+use crate::verify::{ProofError, Proven, checksums, evidence};
+
+pub use error::ProveError;
+
+/// How much is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// What the bytes themselves show: pins, sizes, Authenticode. No network.
+    Bytes,
+    /// The publisher's checksum files and detached signatures too.
+    Publisher,
+}
+
+/// An artifact whose bytes are pinned and proven as the policy demands. Only [`prove`] makes one.
+#[derive(Debug, Clone)]
+pub struct VerifiedArtifact {
+    artifact: PlannedArtifact,
+    fetched: Fetched,
+}
+
+impl VerifiedArtifact {
+    /// With its digests and evidence.
+    #[must_use]
+    pub fn artifact(&self) -> &PlannedArtifact {
+        &self.artifact
+    }
+
+    #[must_use]
+    pub fn fetched(&self) -> &Fetched {
+        &self.fetched
+    }
+}
+
+/// What proofs are held against.
+#[derive(Debug, Clone, Copy)]
+pub struct Trust<'a> {
+    pub fetcher: &'a Fetcher,
+    pub policy: &'a Policy,
+    pub keys: &'a Keys,
+    /// Seconds since 1970.
+    pub now: u64,
+}
+
+/// Public keys of publishers by name, as `manifests/trust/keys.json` lists them.
+#[derive(Debug, Clone, Default)]
+pub struct Keys(BTreeMap<String, String>);
+
+/// An entry of `manifests/trust/keys.json`.
+#[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct KnownKey {
+    /// As components name it.
+    pub name: String,
+    /// Of the primary key, in hexadecimal.
+    pub fingerprint: String,
+    /// File beside the list.
+    pub file: String,
+    pub source: String,
+}
+
+impl Keys {
+    /// # Errors
+    /// The list or a key of it cannot be read.
+    pub fn read(manifests: &Tree) -> Result<Self, JsonError> {
+        let Some(list) = manifests.get("trust/keys.json") else { return Ok(Self::default()) };
+        let list: Vec<KnownKey> = json::parse(&format!("{}/trust/keys.json", manifests.label), list)?;
+        let mut keys = BTreeMap::new();
+        for key in list {
+            let text = manifests.get(&format!("trust/{}", key.file)).unwrap_or_default();
+            keys.insert(key.name, String::from_utf8_lossy(text).into_owned());
+        }
+        Ok(Self(keys))
+    }
+
+    /// The key of this name, or the text itself where it is a key.
+    fn get(&self, name: &str) -> String {
+        self.0.get(name).cloned().unwrap_or_else(|| name.to_owned())
+    }
+}
+
+/// Largest checksum file or signature.
+const SIDECAR: u64 = 4 << 20;
+
+/// Proves a file that was fetched for an artifact.
+///
+/// # Errors
+/// A proof fails, none can be had where one is needed, or the policy wants another.
+pub fn prove(
+    artifact: &PlannedArtifact,
+    fetched: &Fetched,
+    depth: Depth,
+    trust: Trust<'_>,
+) -> Result<VerifiedArtifact, ProveError> {
+    let mut found = pins(artifact, fetched);
+    // What nobody pinned, or the policy wants signed, is worth asking the publisher for.
+    if depth == Depth::Publisher || !artifact.is_pinned() || wants_publisher(artifact, trust.policy) {
+        let sums = checksum_files(artifact, fetched, trust.fetcher, &mut found)?;
+        signatures::check(artifact, fetched, &sums, trust.fetcher, trust.keys, trust.now, &mut found)?;
+    }
+    judge(artifact, &found, trust.policy)?;
+    let mut artifact = artifact.clone();
+    if !artifact.is_pinned() {
+        artifact.digests = pinned(fetched, &found);
+    }
+    artifact.size = Some(fetched.size());
+    artifact.evidence = found;
+    Ok(VerifiedArtifact { artifact, fetched: fetched.clone() })
+}
+
+fn wants_publisher(artifact: &PlannedArtifact, policy: &Policy) -> bool {
+    !check_evidence(policy, artifact, &[]).is_empty()
+}
+
+fn judge(artifact: &PlannedArtifact, found: &[Evidence], policy: &Policy) -> Result<(), ProveError> {
+    let name = format!("{} {}", artifact.component, artifact.version);
+    let failed: Vec<Evidence> =
+        found.iter().filter(|proof| proof.verdict == Verdict::Failed).cloned().collect();
+    if !failed.is_empty() {
+        return Err(ProveError::Failed { name, failed });
+    }
+    let proven = found.iter().any(|proof| proof.verdict >= Verdict::SignedTimeUnproven);
+    if !proven {
+        return Err(ProveError::Nothing { name, component: artifact.component.clone() });
+    }
+    let violations = check_evidence(policy, artifact, found);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    Err(ProveError::Policy(crate::policy::PolicyError::Proof { policy: policy.name.clone(), violations }))
+}
+
+/// Fetching has compared every digest and size already.
+fn pins(artifact: &PlannedArtifact, fetched: &Fetched) -> Vec<Evidence> {
+    artifact
+        .digests
+        .iter()
+        .map(|pin| {
+            let facts = [
+                ("digest".to_owned(), pin.digest.clone()),
+                ("confidence".to_owned(), format!("{:?}", pin.confidence).to_lowercase()),
+            ];
+            let outcome = Ok(Proven {
+                verdict: Verdict::Verified,
+                detail: format!("the bytes have the digest that {} states", pin.source.join(", ")),
+                facts: facts.into(),
+            });
+            evidence(ProofKind::Pin, &artifact.file, Some(fetched.url()), outcome)
+        })
+        .collect()
+}
+
+/// A checksum file that holds an entry for the artifact, for signatures over it.
+pub(crate) struct Sums {
+    pub(crate) url: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+fn checksum_files(
+    artifact: &PlannedArtifact,
+    fetched: &Fetched,
+    fetcher: &Fetcher,
+    found: &mut Vec<Evidence>,
+) -> Result<Vec<Sums>, ProveError> {
+    let mut sums = Vec::new();
+    for checksum in &artifact.checksums {
+        let Some(bytes) = sidecar(artifact, &checksum.url, fetcher)? else {
+            found.push(absent(ProofKind::ChecksumFile, &artifact.file, &checksum.url));
+            continue;
+        };
+        let actual = match checksum.algorithm {
+            PinAlgorithm::Sha256 => fetched.sha256(),
+            PinAlgorithm::Sha512 => fetched.sha512(),
+        };
+        let outcome = checksums::find(&bytes, &artifact.file, checksum.algorithm).and_then(|stated| {
+            if stated == actual {
+                Ok(Proven {
+                    verdict: Verdict::Verified,
+                    detail: "the publisher's checksum file states this digest".to_owned(),
+                    facts: BTreeMap::from([("digest".to_owned(), stated)]),
+                })
+            } else {
+                Err(ProofError::new(
+                    "checksum-mismatch",
+                    format!("the publisher's checksum file states {stated}, the file has {actual}"),
+                ))
+            }
+        });
+        if outcome.is_ok() {
+            sums.push(Sums { url: checksum.url.clone(), bytes });
+        }
+        found.push(evidence(ProofKind::ChecksumFile, &artifact.file, Some(&shown(&checksum.url)), outcome));
+    }
+    Ok(sums)
+}
+
+fn shown(url: &str) -> String {
+    crate::io::http::public(url)
+}
+
+fn absent(proof: ProofKind, subject: &str, url: &str) -> Evidence {
+    Evidence {
+        proof,
+        verdict: Verdict::Absent,
+        subject: subject.to_owned(),
+        code: Some("absent".to_owned()),
+        detail: "the publisher has none there".to_owned(),
+        source: Some(shown(url)),
+        facts: BTreeMap::new(),
+    }
+}
+
+/// A small file beside the artifact; none where the publisher has none.
+fn sidecar(artifact: &PlannedArtifact, url: &str, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, ProveError> {
+    let name = format!("{} {}", artifact.component, artifact.version);
+    match fetcher.small(&name, url, SIDECAR, &[]) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.is_absent() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Digests of bytes that were proven by their publisher.
+fn pinned(fetched: &Fetched, found: &[Evidence]) -> Vec<PinnedDigest> {
+    let source: Vec<String> = found
+        .iter()
+        .filter(|proof| proof.verdict >= Verdict::SignedTimeUnproven)
+        .map(|proof| match &proof.source {
+            Some(source) => format!("{}: {source}", proof.proof.as_str()),
+            None => proof.proof.as_str().to_owned(),
+        })
+        .collect();
+    [(PinAlgorithm::Sha256, fetched.sha256()), (PinAlgorithm::Sha512, fetched.sha512())]
+        .into_iter()
+        .map(|(algorithm, digest)| PinnedDigest {
+            algorithm,
+            digest: digest.to_owned(),
+            confidence: Confidence::Authoritative,
+            source: source.clone(),
+        })
+        .collect()
+}

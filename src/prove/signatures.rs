@@ -1,0 +1,142 @@
+//! Detached signatures over an artifact or over its checksum file.
+
+use std::io::Cursor;
+
+use crate::fetch::{Fetched, Fetcher};
+use crate::io::fs;
+use crate::model::component::{Signature, SignatureKind};
+use crate::model::evidence::Evidence;
+use crate::model::plan::PlannedArtifact;
+use crate::verify::sigstore::Signer;
+use crate::verify::{ProofError, Proven, cosign, evidence, keyless, minisign, openpgp, sigstore};
+
+use super::{Keys, ProveError, Sums, absent, shown, sidecar};
+
+/// What is signed: the artifact in the store, or the bytes of its checksum file.
+enum Subject<'a> {
+    Artifact(&'a Fetched),
+    Sums(&'a Sums),
+}
+
+impl Subject<'_> {
+    fn sha256(&self) -> Result<[u8; 32], ProofError> {
+        let hex = match self {
+            Self::Artifact(fetched) => fetched.sha256().to_owned(),
+            Self::Sums(sums) => crate::embedded::sha256(&sums.bytes),
+        };
+        let mut digest = [0; 32];
+        for (byte, pair) in digest.iter_mut().zip(hex.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+            *byte = pair.ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))?;
+        }
+        Ok(digest)
+    }
+
+    fn pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProveError> {
+        match self {
+            Self::Artifact(fetched) => Ok(fs::pieces(fetched.path(), each)?),
+            Self::Sums(sums) => {
+                each(&sums.bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+pub(super) fn check(
+    artifact: &PlannedArtifact,
+    fetched: &Fetched,
+    sums: &[Sums],
+    fetcher: &Fetcher,
+    keys: &Keys,
+    now: u64,
+    found: &mut Vec<Evidence>,
+) -> Result<(), ProveError> {
+    for signature in &artifact.signatures {
+        let kind = signature.kind.proof();
+        let Some(bytes) = sidecar(artifact, &signature.url, fetcher)? else {
+            found.push(absent(kind, &artifact.file, &signature.url));
+            continue;
+        };
+        let subject = if signature.kind.over_checksums() {
+            match signed_sums(sums, &signature.url) {
+                Some(sums) => Subject::Sums(sums),
+                None => {
+                    found.push(absent(kind, &artifact.file, &signature.url));
+                    continue;
+                }
+            }
+        } else {
+            Subject::Artifact(fetched)
+        };
+        let certificate = match &signature.certificate_url {
+            Some(url) => sidecar(artifact, url, fetcher)?,
+            None => None,
+        };
+        let outcome = match one(signature, &subject, &bytes, certificate.as_deref(), keys, now) {
+            Ok(proven) => Ok(proven),
+            Err(ProveError::Proof(error)) => Err(error),
+            Err(other) => return Err(other),
+        };
+        let name = match &subject {
+            Subject::Artifact(_) => artifact.file.clone(),
+            Subject::Sums(sums) => sums.url.rsplit('/').next().unwrap_or_default().to_owned(),
+        };
+        found.push(evidence(kind, &name, Some(&shown(&signature.url)), outcome));
+    }
+    Ok(())
+}
+
+/// The checksum file that a signature's URL names, or the only one there is.
+fn signed_sums<'a>(sums: &'a [Sums], url: &str) -> Option<&'a Sums> {
+    sums.iter().find(|sums| url.starts_with(&sums.url)).or(match sums {
+        [only] => Some(only),
+        _ => None,
+    })
+}
+
+fn one(
+    signature: &Signature,
+    subject: &Subject<'_>,
+    bytes: &[u8],
+    certificate: Option<&[u8]>,
+    keys: &Keys,
+    now: u64,
+) -> Result<Proven, ProveError> {
+    let wanted = |value: &Option<String>, what: &str| {
+        value.clone().ok_or_else(|| ProofError::new("no-signer", format!("the signature names no {what}")))
+    };
+    let key = || wanted(&signature.key, "key").map(|key| keys.get(&key));
+    let identity = wanted(&signature.identity, "identity");
+    let issuer = wanted(&signature.issuer, "issuer");
+    Ok(match signature.kind {
+        SignatureKind::CosignKey | SignatureKind::CosignKeyOverChecksums => {
+            cosign::verify_key(&subject.sha256()?, bytes, &key()?)?
+        }
+        SignatureKind::Minisign | SignatureKind::MinisignOverChecksums => {
+            minisign::verify(|each| subject.pieces(each), bytes, &key()?)?
+        }
+        SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => {
+            let content = match subject {
+                Subject::Sums(sums) => sums.bytes.clone(),
+                Subject::Artifact(fetched) => fs::read(fetched.path())?,
+            };
+            openpgp::verify(&|| Cursor::new(&content), bytes, key()?.as_bytes(), &identity?, now)?
+        }
+        SignatureKind::SigstoreBundle => {
+            let signer = Signer { identity: &identity?, issuer: &issuer? };
+            sigstore::verify_bundle(&subject.sha256()?, bytes, signer, None)?
+        }
+        SignatureKind::GithubAttestation => {
+            let signer = Signer { identity: &identity?, issuer: &issuer? };
+            sigstore::verify_attestation(&subject.sha256()?, bytes, signer, None)?
+        }
+        SignatureKind::CosignKeyless => {
+            let signer = Signer { identity: &identity?, issuer: &issuer? };
+            let certificate = certificate.ok_or_else(|| {
+                ProofError::new("no-certificate", "the publisher has no certificate beside the signature")
+            })?;
+            keyless::verify(&subject.sha256()?, bytes, certificate, signer, None)?
+        }
+    })
+}

@@ -1,0 +1,353 @@
+//! Publishers' checksum files, in every layout that is in use.
+//!
+//! | layout | example |
+//! |---|---|
+//! | bare | `hex` |
+//! | GNU | `hex  name`, `hex *name`, `\hex  na\\me` |
+//! | BSD | `SHA256 (name) = hex` |
+//! | Get-FileHash | a table `Algorithm Hash Path`, or lines `Algorithm : SHA256` … |
+//! | certutil | `SHA256 hash of name:`, the digest on the next line |
+//!
+//! Text may be UTF-8 or UTF-16, with or without byte order mark, with any line ends. An entry
+//! counts only if its digest has the algorithm's length and its name is the file's: the whole
+//! relative path, or the last part of it.
+//!
+//! Codes: `checksum-absent`, `checksum-ambiguous`, `checksum-algorithm`, `checksum-empty-file`,
+//! `checksum-malformed`, `checksum-too-large`, `checksum-web-page`.
+
+use super::ProofError;
+use crate::model::resource::PinAlgorithm;
+
+/// A checksum file is text about a release, not a release.
+pub const MAX_SIZE: usize = 4 << 20;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    algorithm: Option<String>,
+    digest: String,
+    /// None where the layout has no names.
+    name: Option<String>,
+}
+
+/// The digest that a checksum file states for a file, in lower-case hexadecimal.
+///
+/// # Errors
+/// No entry, several that differ, one of another algorithm, or no checksum file at all.
+pub fn find(bytes: &[u8], name: &str, algorithm: PinAlgorithm) -> Result<String, ProofError> {
+    if bytes.len() > MAX_SIZE {
+        return Err(ProofError::new(
+            "checksum-too-large",
+            format!("{} bytes are no checksum file", bytes.len()),
+        ));
+    }
+    let text = text(bytes)?;
+    if text.trim_start().starts_with('<') {
+        return Err(ProofError::new(
+            "checksum-web-page",
+            "a web page stands in the place of the checksum file",
+        ));
+    }
+    let entries = entries(&text)?;
+    let found = choose(&entries, name)?;
+    let (wanted, length) = match algorithm {
+        PinAlgorithm::Sha256 => ("SHA256", 64),
+        PinAlgorithm::Sha512 => ("SHA512", 128),
+    };
+    let named = found.algorithm.as_deref().map(|named| named.replace('-', "").to_uppercase());
+    if found.digest.len() != length || named.as_deref().is_some_and(|named| named != wanted) {
+        return Err(ProofError::new(
+            "checksum-algorithm",
+            format!(
+                "the entry is of {} digits{}, {wanted} has {length}",
+                found.digest.len(),
+                named.map(|named| format!(" and says {named}")).unwrap_or_default()
+            ),
+        ));
+    }
+    if EMPTY.contains(&found.digest.as_str()) {
+        return Err(ProofError::new("checksum-empty-file", "the digest is the one of an empty file"));
+    }
+    Ok(found.digest.clone())
+}
+
+/// Digests of no bytes at all.
+const EMPTY: [&str; 2] = [
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
+];
+
+fn text(bytes: &[u8]) -> Result<String, ProofError> {
+    let malformed = || ProofError::new("checksum-malformed", "it is no text");
+    let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+        String::from_utf16(&units).map_err(|_| malformed())
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).map_err(|_| malformed()),
+        _ => String::from_utf8(bytes.to_vec()).map_err(|_| malformed()),
+    }
+}
+
+fn choose<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, ProofError> {
+    if let [only] = entries
+        && only.name.is_none()
+    {
+        return Ok(only);
+    }
+    let base = base(name);
+    let named = |fits: &dyn Fn(&str) -> bool| -> Vec<&'a Entry> {
+        entries.iter().filter(|entry| entry.name.as_deref().is_some_and(|own| fits(&plain(own)))).collect()
+    };
+    let mut fitting = named(&|own| own == plain(name));
+    if fitting.is_empty() {
+        fitting = named(&|own| self::base(own) == base);
+    }
+    let Some(first) = fitting.first() else {
+        let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.as_deref()).take(5).collect();
+        let listed =
+            if names.is_empty() { String::new() } else { format!("; it names {}", names.join(", ")) };
+        return Err(ProofError::new("checksum-absent", format!("it has no entry for {name}{listed}")));
+    };
+    if fitting.iter().any(|entry| entry.digest != first.digest) {
+        return Err(ProofError::new(
+            "checksum-ambiguous",
+            format!("it has several entries for {name} that differ"),
+        ));
+    }
+    Ok(first)
+}
+
+/// A relative path with `/` between its parts and no `./` before them.
+fn plain(name: &str) -> String {
+    let name = name.replace('\\', "/");
+    name.strip_prefix("./").map_or(name.clone(), str::to_owned)
+}
+
+fn base(name: &str) -> String {
+    let plain = plain(name);
+    plain.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+fn entries(text: &str) -> Result<Vec<Entry>, ProofError> {
+    let lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(['\r', '\0'])).collect();
+    if let Some(entries) =
+        certutil(&lines).or_else(|| powershell_list(&lines)).or_else(|| powershell_table(&lines))
+    {
+        return Ok(entries);
+    }
+    let said: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|line| !line.trim().is_empty() && !line.starts_with('#') && !line.starts_with(';'))
+        .collect();
+    if said.is_empty() {
+        return Err(ProofError::new("checksum-malformed", "it is empty"));
+    }
+    if let [line] = said[..]
+        && is_hex(line.trim())
+    {
+        return Ok(vec![Entry { algorithm: None, digest: line.trim().to_lowercase(), name: None }]);
+    }
+    said.into_iter()
+        .map(|line| {
+            bsd(line).or_else(|| gnu(line)).ok_or_else(|| {
+                let shown: String = line.chars().take(60).filter(|c| !c.is_control()).collect();
+                ProofError::new("checksum-malformed", format!("`{shown}` is no line of a checksum file"))
+            })
+        })
+        .collect()
+}
+
+fn is_hex(text: &str) -> bool {
+    matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn gnu(line: &str) -> Option<Entry> {
+    let (escaped, line) = match line.strip_prefix('\\') {
+        Some(rest) => (true, rest),
+        None => (false, line),
+    };
+    let (digest, rest) = line.split_at_checked(line.find([' ', '\t'])?)?;
+    if !is_hex(digest) {
+        return None;
+    }
+    // Two blanks, or a blank and the mark of binary files; some tools write tabs.
+    let name = rest.strip_prefix("  ").or_else(|| rest.strip_prefix(" *")).unwrap_or(rest.trim_start());
+    let name = if escaped { unescaped(name)? } else { name.to_owned() };
+    (!name.is_empty()).then(|| Entry { algorithm: None, digest: digest.to_lowercase(), name: Some(name) })
+}
+
+fn unescaped(name: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut characters = name.chars();
+    while let Some(character) = characters.next() {
+        text.push(match character {
+            '\\' => match characters.next()? {
+                '\\' => '\\',
+                'n' => '\n',
+                'r' => '\r',
+                _ => return None,
+            },
+            other => other,
+        });
+    }
+    Some(text)
+}
+
+fn bsd(line: &str) -> Option<Entry> {
+    let (algorithm, rest) = line.split_once(" (")?;
+    let (name, digest) = rest.rsplit_once(") = ")?;
+    let known = algorithm.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    (known && is_hex(digest.trim())).then(|| Entry {
+        algorithm: Some(algorithm.to_owned()),
+        digest: digest.trim().to_lowercase(),
+        name: Some(name.to_owned()),
+    })
+}
+
+/// `SHA256 hash of kubelet.exe:`, then the digest, on older systems with blanks between the bytes.
+fn certutil(lines: &[&str]) -> Option<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for pair in lines.windows(2) {
+        let Some((algorithm, rest)) = pair[0].split_once(" hash of ") else { continue };
+        let name = rest.trim_end().trim_end_matches(':').trim_start_matches("file ").trim();
+        let digest: String = pair[1].chars().filter(|c| !c.is_whitespace()).collect();
+        if is_hex(&digest) {
+            entries.push(Entry {
+                algorithm: Some(algorithm.trim().to_owned()),
+                digest: digest.to_lowercase(),
+                name: Some(name.to_owned()),
+            });
+        }
+    }
+    (!entries.is_empty()).then_some(entries)
+}
+
+fn powershell_table(lines: &[&str]) -> Option<Vec<Entry>> {
+    let head = lines.iter().position(|line| line.split_whitespace().eq(["Algorithm", "Hash", "Path"]))?;
+    let entries: Vec<Entry> = lines[head + 1..]
+        .iter()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let (algorithm, digest) = (words.next()?, words.next()?);
+            let name = words.collect::<Vec<_>>().join(" ");
+            is_hex(digest).then(|| Entry {
+                algorithm: Some(algorithm.to_owned()),
+                digest: digest.to_lowercase(),
+                name: Some(name),
+            })
+        })
+        .collect();
+    (!entries.is_empty()).then_some(entries)
+}
+
+fn powershell_list(lines: &[&str]) -> Option<Vec<Entry>> {
+    let mut entries = Vec::new();
+    let (mut algorithm, mut digest) = (None, None);
+    for line in lines {
+        let Some((key, value)) = line.split_once(" : ") else { continue };
+        match key.trim() {
+            "Algorithm" => algorithm = Some(value.trim().to_owned()),
+            "Hash" if is_hex(value.trim()) => digest = Some(value.trim().to_lowercase()),
+            "Path" => entries.push(Entry {
+                algorithm: algorithm.take(),
+                digest: digest.take()?,
+                name: Some(value.trim().to_owned()),
+            }),
+            _ => {}
+        }
+    }
+    (!entries.is_empty()).then_some(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "kubelet.exe";
+
+    fn hex(digit: char) -> String {
+        digit.to_string().repeat(64)
+    }
+
+    #[test]
+    fn every_layout_is_read() {
+        let (a, b) = (hex('a'), hex('b'));
+        let upper = a.to_uppercase();
+        let spaced: Vec<String> =
+            a.as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair).into_owned()).collect();
+        let wide: Vec<u8> = [0xff, 0xfe]
+            .into_iter()
+            .chain(format!("{a}  {NAME}\r\n").encode_utf16().flat_map(u16::to_le_bytes))
+            .collect();
+        for (title, bytes) in [
+            ("bare", a.clone().into_bytes()),
+            ("bare with line end", format!("{a}\r\n").into_bytes()),
+            ("upper case", upper.clone().into_bytes()),
+            ("gnu", format!("{a}  {NAME}\n").into_bytes()),
+            ("gnu binary", format!("{a} *{NAME}").into_bytes()),
+            ("gnu, many", format!("{b}  kubeadm.exe\n{a}  {NAME}\n{b}  kubectl.exe\n").into_bytes()),
+            ("gnu, path", format!("{b}  bin/linux/kubelet\n{a}  ./bin/windows/amd64/{NAME}\n").into_bytes()),
+            ("gnu, backslashes", format!("{a}  dist\\{NAME}\r\n").into_bytes()),
+            ("gnu, tab", format!("{a}\t{NAME}\n").into_bytes()),
+            ("gnu, BOM", format!("\u{feff}{a}  {NAME}\n").into_bytes()),
+            ("gnu, comment and blank line", format!("# made by hand\n\n{a}  {NAME}\n").into_bytes()),
+            ("gnu, same twice", format!("{a}  {NAME}\n{a}  {NAME}\n").into_bytes()),
+            ("utf-16", wide),
+            ("bsd", format!("SHA256 ({NAME}) = {a}\n").into_bytes()),
+            ("certutil", format!("SHA256 hash of {NAME}:\r\n{a}\r\nCertUtil: -hashfile command completed successfully.\r\n").into_bytes()),
+            ("certutil, old", format!("SHA256 hash of file {NAME}:\r\n{}\r\nCertUtil: -hashfile command completed successfully.\r\n", spaced.join(" ")).into_bytes()),
+            ("Get-FileHash", format!("\r\nAlgorithm       Hash      Path\r\n---------       ----      ----\r\nSHA256          {upper}       C:\\out\\{NAME}\r\n\r\n").into_bytes()),
+            ("Get-FileHash list", format!("\r\nAlgorithm : SHA256\r\nHash      : {upper}\r\nPath      : C:\\out\\{NAME}\r\n").into_bytes()),
+        ] {
+            assert_eq!(find(&bytes, NAME, PinAlgorithm::Sha256), Ok(a.clone()), "{title}");
+        }
+        let odd = format!("\\{a}  a\\\\b.exe\n");
+        assert_eq!(find(odd.as_bytes(), "a\\b.exe", PinAlgorithm::Sha256), Ok(a));
+    }
+
+    #[test]
+    fn whole_paths_win_over_last_parts() {
+        let (a, b) = (hex('a'), hex('b'));
+        let sums = format!("{b}  bin/windows/arm64/{NAME}\n{a}  bin/windows/amd64/{NAME}\n");
+        assert_eq!(find(sums.as_bytes(), &format!("bin/windows/amd64/{NAME}"), PinAlgorithm::Sha256), Ok(a));
+        let error = find(sums.as_bytes(), NAME, PinAlgorithm::Sha256).expect_err("ambiguous");
+        assert_eq!(error.code, "checksum-ambiguous");
+    }
+
+    #[test]
+    fn what_proves_nothing_is_refused() {
+        let a = hex('a');
+        for (title, text, code) in [
+            ("empty", String::new(), "checksum-malformed"),
+            ("only a comment", "# nothing\n".to_owned(), "checksum-malformed"),
+            ("sha1", format!("{}  {NAME}", "a".repeat(40)), "checksum-algorithm"),
+            ("sha512 in a sha256 file", "a".repeat(128), "checksum-algorithm"),
+            ("another algorithm by name", format!("SHA3-256 ({NAME}) = {a}"), "checksum-algorithm"),
+            ("odd length", "a".repeat(63), "checksum-malformed"),
+            ("no hexadecimal", "g".repeat(64), "checksum-malformed"),
+            ("of another file", format!("{a}  kubeadm.exe"), "checksum-absent"),
+            ("end of the name alone", format!("{a}  my{NAME}"), "checksum-absent"),
+            ("listing itself", format!("{a}  {NAME}.sha256"), "checksum-absent"),
+            (
+                "twice with different digests",
+                format!("{a}  {NAME}\n{}  {NAME}", hex('b')),
+                "checksum-ambiguous",
+            ),
+            ("several bare digests", format!("{a}\n{}", hex('b')), "checksum-malformed"),
+            ("web page", format!("<!DOCTYPE html><html>{a}  {NAME}</html>"), "checksum-web-page"),
+            ("of nothing", EMPTY[0].to_owned(), "checksum-empty-file"),
+            ("text behind the digest", format!("{a}{a}x"), "checksum-malformed"),
+            ("too large", "#\n".repeat(MAX_SIZE), "checksum-too-large"),
+        ] {
+            let error = find(text.as_bytes(), NAME, PinAlgorithm::Sha256).expect_err(title);
+            assert_eq!(error.code, code, "{title}: {error}");
+        }
+        assert_eq!(
+            find(b"\x80\x81", NAME, PinAlgorithm::Sha256).expect_err("bytes").code,
+            "checksum-malformed"
+        );
+    }
+}

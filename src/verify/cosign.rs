@@ -1,0 +1,100 @@
+//! Signatures by a public key, as `cosign sign-blob --key` makes them: ECDSA over SHA-256, DER,
+//! mostly in base64.
+//!
+//! Codes: `cosign-key`, `cosign-malformed`, `cosign-bad-signature`.
+
+use std::collections::BTreeMap;
+
+use aws_lc_rs::digest::{Digest, SHA256};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1, ParsedPublicKey};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use der::Decode as _;
+use der::asn1::{AnyRef, UintRef};
+use x509_cert::spki::SubjectPublicKeyInfoRef;
+
+use super::{ProofError, Proven};
+use crate::embedded::sha256;
+use crate::model::evidence::Verdict;
+
+const P256: der::asn1::ObjectIdentifier = der::asn1::ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
+
+/// Verifies a signature over a file of which the SHA-256 is known.
+///
+/// # Errors
+/// See the module's codes.
+pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Proven, ProofError> {
+    let (spki, fingerprint) = public_key(key)?;
+    let signature = signature_der(signature)?;
+    check(digest, &signature, &spki)?;
+    Ok(Proven {
+        verdict: Verdict::Verified,
+        detail: "signed by the expected key".to_owned(),
+        facts: BTreeMap::from([("keySha256".to_owned(), fingerprint)]),
+    })
+}
+
+/// DER of the key, and SHA-256 of it.
+fn public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
+    let wrong = |reason: &str| ProofError::new("cosign-key", reason.to_owned());
+    if pem.contains("PRIVATE KEY") {
+        return Err(wrong("it is a private key: give the public one"));
+    }
+    let body = pem
+        .trim()
+        .strip_prefix("-----BEGIN PUBLIC KEY-----")
+        .and_then(|rest| rest.strip_suffix("-----END PUBLIC KEY-----"))
+        .ok_or_else(|| wrong("it is no public key in PEM"))?;
+    let body: String = body.split_whitespace().collect();
+    let der = STANDARD.decode(body).map_err(|_| wrong("it is no public key in PEM"))?;
+    let info = SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| wrong("it is no public key"))?;
+    let curve =
+        info.algorithm.parameters.as_ref().and_then(|parameters: &AnyRef<'_>| parameters.decode_as().ok());
+    if curve != Some(P256) {
+        return Err(wrong("its curve is not P-256, which cosign's keys have"));
+    }
+    let fingerprint = sha256(&der);
+    Ok((der, fingerprint))
+}
+
+/// DER, or base64 of it with or without line ends.
+pub(super) fn signature_der(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
+    let malformed = |reason: &str| ProofError::new("cosign-malformed", reason.to_owned());
+    if bytes.trim_ascii().is_empty() {
+        return Err(malformed("the signature is empty"));
+    }
+    let der = match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            let text: String = text.split_whitespace().collect();
+            STANDARD.decode(text).map_err(|_| malformed("the signature is neither DER nor base64"))?
+        }
+        Err(_) => bytes.to_vec(),
+    };
+    if der.len() == 64 && der.first() != Some(&0x30) {
+        return Err(malformed("the signature is two bare numbers, not DER"));
+    }
+    // Strict: nothing behind it, both numbers in their shortest form.
+    let _: (UintRef<'_>, UintRef<'_>) =
+        numbers(&der).map_err(|_| malformed("the signature is no DER of two numbers"))?;
+    Ok(der)
+}
+
+fn numbers(der: &[u8]) -> der::Result<(UintRef<'_>, UintRef<'_>)> {
+    #[derive(der::Sequence)]
+    struct Numbers<'a> {
+        r: UintRef<'a>,
+        s: UintRef<'a>,
+    }
+    let numbers = Numbers::from_der(der)?;
+    Ok((numbers.r, numbers.s))
+}
+
+pub(super) fn check(digest: &[u8; 32], signature: &[u8], spki: &[u8]) -> Result<(), ProofError> {
+    let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, spki)
+        .map_err(|_| ProofError::new("cosign-key", "the key cannot be used"))?;
+    let digest = Digest::import_less_safe(digest, &SHA256)
+        .map_err(|_| ProofError::new("cosign-malformed", "the digest is no SHA-256"))?;
+    key.verify_digest_sig(&digest, signature).map_err(|_| {
+        ProofError::new("cosign-bad-signature", "the signature is not over these bytes by this key")
+    })
+}

@@ -1,0 +1,140 @@
+//! A detached signature with its short-lived certificate and nothing else, as Kubernetes
+//! publishes them: the signer is proven, the time of signing is not.
+//!
+//! The certificate holds for minutes. Nothing here says that the signature was made in them, so
+//! the verdict is never better than "signed, time unproven"; a bundle proves the time too.
+//!
+//! Codes: `keyless-certificate`, `keyless-identity`, and those of [`super::cosign`].
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use der::asn1::{ObjectIdentifier, Utf8StringRef};
+use der::{Decode as _, DecodePem as _, Encode as _};
+use rustls_pki_types::{CertificateDer, UnixTime};
+use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
+use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage, anchor_from_trusted_cert};
+use x509_cert::Certificate;
+use x509_cert::ext::pkix::SubjectAltName;
+use x509_cert::ext::pkix::name::GeneralName;
+
+use super::sigstore::Signer;
+use super::{ProofError, Proven, cosign};
+use crate::model::evidence::Verdict;
+
+const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
+const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];
+/// Issuer of the identity, as bare text and, since 2022, as a UTF8String.
+const ISSUER_OLD: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.57264.1.1");
+const ISSUER: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.57264.1.8");
+
+/// Verifies a signature over a file with this SHA-256. `root` is a sigstore trusted root in JSON;
+/// without one the public good instance's, as it is built in.
+///
+/// # Errors
+/// See the module's codes.
+pub fn verify(
+    digest: &[u8; 32],
+    signature: &[u8],
+    certificate: &[u8],
+    signer: Signer<'_>,
+    root: Option<&str>,
+) -> Result<Proven, ProofError> {
+    let der = certificate_der(certificate)?;
+    let parsed = Certificate::from_der(&der).map_err(|error| wrong(&error.to_string()))?;
+    let info = &parsed.tbs_certificate;
+    let begins = info.validity.not_before.to_unix_duration().as_secs();
+    chain(&der, begins, root.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT))?;
+    identity(&parsed, signer)?;
+    let key = info.subject_public_key_info.to_der().map_err(|error| wrong(&error.to_string()))?;
+    cosign::check(digest, &cosign::signature_der(signature)?, &key)?;
+    Ok(Proven {
+        verdict: Verdict::SignedTimeUnproven,
+        detail: "signed by the expected identity; nothing proves that the certificate held then".to_owned(),
+        facts: BTreeMap::from([
+            ("signer".to_owned(), signer.identity.to_owned()),
+            ("issuer".to_owned(), signer.issuer.to_owned()),
+            ("certificateSha256".to_owned(), crate::embedded::sha256(&der)),
+        ]),
+    })
+}
+
+fn wrong(reason: &str) -> ProofError {
+    ProofError::new("keyless-certificate", format!("the certificate beside the signature: {reason}"))
+}
+
+/// PEM, or base64 of PEM.
+fn certificate_der(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| wrong("is no text"))?.trim();
+    let pem = if text.starts_with("-----BEGIN") {
+        text.as_bytes().to_vec()
+    } else {
+        let joined: String = text.split_whitespace().collect();
+        STANDARD.decode(joined).map_err(|_| wrong("is neither PEM nor base64 of it"))?
+    };
+    let certificate = Certificate::from_pem(pem.trim_ascii()).map_err(|error| wrong(&error.to_string()))?;
+    certificate.to_der().map_err(|error| wrong(&error.to_string()))
+}
+
+fn chain(leaf: &[u8], at: u64, root: &str) -> Result<(), ProofError> {
+    let root = TrustedRoot::from_json(root).map_err(|error| wrong(&format!("no trusted root: {error}")))?;
+    let authorities: Vec<CertificateDer<'static>> = root
+        .fulcio_certs()
+        .iter()
+        .map(|certificate| CertificateDer::from(certificate.as_bytes().to_vec()))
+        .collect();
+    let anchors: Vec<_> =
+        authorities.iter().filter_map(|certificate| anchor_from_trusted_cert(certificate).ok()).collect();
+    let leaf = CertificateDer::from(leaf);
+    let end = EndEntityCert::try_from(&leaf).map_err(|error| wrong(&error.to_string()))?;
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(at));
+    end.verify_for_usage(
+        ALL_VERIFICATION_ALGS,
+        &anchors,
+        &authorities,
+        time,
+        KeyUsage::required(CODE_SIGNING),
+        None,
+        None,
+    )
+    .map(|_| ())
+    .map_err(|error| wrong(&format!("does not lead to the trusted root: {error}")))
+}
+
+fn identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofError> {
+    let extensions = certificate.tbs_certificate.extensions.as_deref().unwrap_or_default();
+    let value = |oid: ObjectIdentifier| {
+        extensions
+            .iter()
+            .find(|extension| extension.extn_id == oid)
+            .map(|extension| extension.extn_value.as_bytes())
+    };
+    let names = value(SUBJECT_ALT_NAME).and_then(|der| SubjectAltName::from_der(der).ok());
+    let found: Vec<String> = names
+        .iter()
+        .flat_map(|names| &names.0)
+        .filter_map(|name| match name {
+            GeneralName::Rfc822Name(name) => Some(name.to_string()),
+            GeneralName::UniformResourceIdentifier(name) => Some(name.to_string()),
+            _ => None,
+        })
+        .collect();
+    if found != [signer.identity] {
+        let message = format!("it is signed by `{}`, not by `{}`", found.join(", "), signer.identity);
+        return Err(ProofError::new("keyless-identity", message));
+    }
+    let issuers: Vec<String> = [
+        value(ISSUER).and_then(|der| Utf8StringRef::from_der(der).ok().map(|text| text.as_str().to_owned())),
+        value(ISSUER_OLD).and_then(|bytes| std::str::from_utf8(bytes).ok().map(str::to_owned)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if issuers.is_empty() || issuers.iter().any(|issuer| issuer != signer.issuer) {
+        let message = format!("its issuer is `{}`, not `{}`", issuers.join(", "), signer.issuer);
+        return Err(ProofError::new("keyless-identity", message));
+    }
+    Ok(())
+}
