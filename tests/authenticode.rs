@@ -10,6 +10,7 @@ mod workshop;
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use imagegen::embedded::{Tree, sha256};
@@ -28,29 +29,12 @@ fn seconds(time: u64) -> UnixTime {
 
 /// Trusts one of the workshop's roots.
 fn policy(workshop: &Workshop, root: &str) -> Policy {
-    let pem = workshop.read(&format!("{root}.pem"));
-    Policy {
-        publisher: None,
-        certificates: Vec::new(),
-        roots: roots(&pem).unwrap(),
-        timestamp_roots: roots(&pem).unwrap(),
-        require_timestamp: false,
-        allow_sha1: false,
-        at: seconds(NOW),
-    }
+    let own = roots(&workshop.read(&format!("{root}.pem"))).unwrap();
+    Policy::new(&PinnedRoots { code_signing: own.clone(), timestamping: own }, seconds(NOW))
 }
 
 fn pinned() -> Policy {
-    let pinned = PinnedRoots::read(&Tree::manifests()).unwrap();
-    Policy {
-        publisher: None,
-        certificates: Vec::new(),
-        roots: pinned.code_signing,
-        timestamp_roots: pinned.timestamping,
-        require_timestamp: false,
-        allow_sha1: false,
-        at: seconds(NOW),
-    }
+    Policy::new(&PinnedRoots::read(&Tree::manifests()).unwrap(), seconds(NOW))
 }
 
 fn check(kind: FileKind, bytes: &[u8], policy: &Policy) -> Result<Proven, ProofError> {
@@ -121,6 +105,8 @@ const WHEELS: &[(&str, &str, &str)] = &[
 
 /// Images of a wheel, by name. `None` where the registry cannot be reached, which was said.
 fn wheel(package: &str, version: &str, digest: &str) -> Option<Vec<(String, Vec<u8>)>> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let platform = || folder("XDG_CACHE_HOME").unwrap_or_else(|| folder("HOME").unwrap().join(".cache"));
     let cache = folder("IMAGEGEN_TEST_CACHE").unwrap_or_else(|| platform().join("imagegen-test"));
@@ -262,6 +248,10 @@ fn what_a_file_offers_is_told_without_a_root() {
     assert_eq!(proven.facts["time"], "2022-06-01T00:00:00Z");
     assert_eq!(proven.facts["timestampSigner"], "CN=Harness Time,O=Clock");
     assert_eq!(proven.facts["revocation"], "not checked");
+    assert!(!proven.facts.contains_key("unsignedAttributes"));
+    let beside = workshop.sign("d.exe", &workshop::pe(true), "leaf", &["-addUnauthenticatedBlob"]);
+    let proven = check(FileKind::Pe, &beside, &policy(&workshop, "root")).unwrap();
+    assert_eq!(proven.facts["unsignedAttributes"], "1.3.6.1.4.1.42921.1.2.1");
     // The subject as it is told can be demanded.
     let mut demanding = policy(&workshop, "root");
     demanding.publisher = Some(offers[0].signer.parse().unwrap());
@@ -308,7 +298,8 @@ fn spoiled_files_are_refused_without_a_panic() {
     let edits = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4);
     let strategy = (0..good.len(), edits, any::<Option<prop::sample::Index>>());
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 4000,
+        // More where `PROPTEST_CASES` asks for more.
+        cases: ProptestConfig::default().cases.max(4000),
         failure_persistence: None,
         ..ProptestConfig::default()
     });

@@ -40,7 +40,7 @@ use digest::Algorithm;
 use timestamp::Stamp;
 
 use crate::model::evidence::Verdict;
-use crate::verify::chain::{self, Certificate, Purpose, Question, Root, instant, oid};
+use crate::verify::chain::{self, Certificate, PinnedRoots, Purpose, Question, Root, instant, oid};
 use crate::verify::{ProofError, Proven};
 
 /// Kinds of files that carry a signature in themselves.
@@ -103,6 +103,22 @@ pub struct Policy {
     pub allow_sha1: bool,
     /// The time of the check.
     pub at: UnixTime,
+}
+
+impl Policy {
+    /// The program's own roots and nothing else demanded.
+    #[must_use]
+    pub fn new(roots: &PinnedRoots, at: UnixTime) -> Self {
+        Self {
+            publisher: None,
+            certificates: Vec::new(),
+            roots: roots.code_signing.clone(),
+            timestamp_roots: roots.timestamping.clone(),
+            require_timestamp: false,
+            allow_sha1: false,
+            at,
+        }
+    }
 }
 
 /// A signature that a file offers, unproven.
@@ -196,6 +212,9 @@ struct Shown<'a> {
     root: Root,
     algorithm: Algorithm,
     stamp: Option<Stamp>,
+    /// Attributes beside the signature that nobody signed and that mean nothing here. Installers
+    /// put data of their own into them; it can be changed without a trace.
+    unsigned: Vec<String>,
 }
 
 fn checked(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Result<Proven, Fault> {
@@ -242,7 +261,10 @@ fn signature<'a>(
     if let Some(publisher) = &policy.publisher {
         publisher.check(&leaf)?;
     }
-    Ok(Shown { leaf, root, algorithm, stamp })
+    let known = [oid::TIMESTAMP_TOKEN, oid::COUNTERSIGNATURE, oid::NESTED_SIGNATURE];
+    let unsigned = data.signer.unsigned.iter().filter(|attribute| !known.contains(&attribute.kind));
+    let unsigned = unsigned.map(|attribute| attribute.kind.to_string()).collect();
+    Ok(Shown { leaf, root, algorithm, stamp, unsigned })
 }
 
 /// That the signature is over this file: the digest it is over, by which algorithm.
@@ -314,6 +336,9 @@ fn proven(shown: &Shown<'_>, nested: usize) -> Proven {
         ("nested".to_owned(), nested.to_string()),
         ("revocation".to_owned(), "not checked".to_owned()),
     ]);
+    if !shown.unsigned.is_empty() {
+        facts.insert("unsignedAttributes".to_owned(), shown.unsigned.join(" "));
+    }
     let mut detail = format!("signed by `{}`", shown.leaf.subject());
     if let Some(stamp) = stamp {
         facts.insert("timestampSigner".to_owned(), stamp.signer.clone());
