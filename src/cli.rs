@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime};
+use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime, UnknownName};
+use crate::model::selection::Updates;
 use crate::model::version::Version;
 
 /// Makes Windows node images for Kubernetes from a pinned, verified catalog.
@@ -116,7 +117,7 @@ pub struct SelectionArgs {
     pub runtime: Option<Runtime>,
 
     /// Pod network to carry programs for: none, flannel-hostgw, flannel-overlay, win-bridge,
-    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico [default: none].
+    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico, ovn-kubernetes, l3 [default: none].
     #[arg(long)]
     pub cni: Option<Cni>,
 
@@ -140,9 +141,18 @@ pub struct SelectionArgs {
     #[arg(long = "image", value_name = "NAME@DIGEST")]
     pub images: Vec<String>,
 
-    /// Windows updates during the bake: only `none` yet, the source image as it is published.
-    #[arg(long)]
-    pub updates: Option<UpdatesArg>,
+    /// Optional feature (`imagegen list features`). Repeatable.
+    #[arg(long = "feature", value_name = "NAME")]
+    pub features: Vec<String>,
+
+    /// Windows updates during the bake: `none`, or updates (`KB5058411`) and categories
+    /// (`SecurityUpdates`), separated by commas. Files with digests stand in the image definition.
+    #[arg(long, value_name = "LIST", value_parser = updates)]
+    pub updates: Option<Updates>,
+
+    /// Mirror of a registry. Repeatable; the first one of a registry is asked first.
+    #[arg(long = "mirror", value_name = "REGISTRY=URL", value_parser = pair)]
+    pub mirrors: Vec<(String, String)>,
 
     /// HTTP proxy of the finished node.
     #[arg(long, value_name = "URL")]
@@ -155,11 +165,6 @@ pub struct SelectionArgs {
     /// Names and networks that the finished node reaches without proxy.
     #[arg(long, value_name = "LIST")]
     pub no_proxy: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum UpdatesArg {
-    None,
 }
 
 #[derive(Debug, Args)]
@@ -267,6 +272,8 @@ pub enum ListWhat {
     Kubernetes,
     /// Windows releases
     Windows,
+    /// Optional features of the node
+    Features,
     /// Components; with a name, its versions and what pins them
     Components {
         /// A component.
@@ -297,6 +304,21 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write it as NAME=VALUE".to_owned()),
     }
+}
+
+fn updates(text: &str) -> Result<Updates, String> {
+    let mut updates = Updates::default();
+    if text == "none" {
+        return Ok(updates);
+    }
+    for word in text.split(',').map(str::trim) {
+        if word.starts_with("KB") {
+            updates.kbs.push(word.to_owned());
+        } else {
+            updates.categories.push(word.parse().map_err(|error: UnknownName| error.to_string())?);
+        }
+    }
+    Ok(updates)
 }
 
 fn component(text: &str) -> Result<(String, Version), String> {

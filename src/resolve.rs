@@ -4,6 +4,7 @@
 //! All refusals of a selection are reported at once, each with the nearest good choice.
 
 mod artifacts;
+mod asked;
 mod choices;
 mod groups;
 mod kubernetes;
@@ -58,8 +59,11 @@ pub fn resolve(
         cni: selection.cni.unwrap_or(Cni::None),
         host_access,
         delivery,
+        features: selection.features.iter().cloned().collect(),
         components: BTreeMap::new(),
     };
+    let features = asked::features(catalog, &situation, &mut refusals)?;
+    asked::check(selection, &mut refusals);
     let groups = groups::choose(catalog, &line, &situation, selection, &mut refusals)?;
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         situation.components.insert(artifact.component.clone(), artifact.version.clone());
@@ -86,7 +90,8 @@ pub fn resolve(
         &mut refusals,
     );
     let variables = chosen.values;
-    let minimum_revision = choices::minimum_revision(&windows, &situation, &variables, &mut refusals);
+    let minimum_revision =
+        choices::minimum_revision(&windows, &situation, &features, &variables, &mut refusals);
     if !refusals.is_empty() {
         return Err(ResolveError::Refused(refusals));
     }
@@ -106,6 +111,7 @@ pub fn resolve(
         cni: situation.cni,
         host_access,
         delivery,
+        features,
         pause,
         images: selection.images.clone(),
         proxy: selection.proxy.clone().unwrap_or_default(),
@@ -204,6 +210,7 @@ fn inputs_digest(
     let mut text = json::pretty(target) + &json::pretty(line) + &json::pretty(windows);
     text += &json::pretty(&catalog.flags()?);
     text += &json::pretty(&catalog.rules()?);
+    text += &json::pretty(&catalog.features()?);
     text += &json::pretty(&catalog.contents()?);
     for group in groups {
         text += &json::pretty(group);

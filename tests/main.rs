@@ -11,6 +11,7 @@ mod support;
 mod bake;
 mod catalog;
 mod cli;
+mod combinations;
 mod guest_static;
 mod matrix;
 mod packer;

@@ -6,7 +6,7 @@ mod explain;
 mod list;
 mod lock;
 mod plan;
-mod prepare;
+pub mod prepare;
 mod schema;
 
 use std::env;

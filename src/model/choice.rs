@@ -81,14 +81,21 @@ choice!(
         Sdnoverlay = "sdnoverlay",
         AzureCni = "azure-cni",
         Calico = "calico",
+        OvnKubernetes = "ovn-kubernetes",
+        /// Bridged pods and routes to every other node, without an agent.
+        L3 = "l3",
     }
 );
 
 impl Cni {
-    /// Whether pods are reached through an encapsulating network.
+    /// Whether pods are reached through an encapsulating network. Calico's other mode, BGP, wants a
+    /// router role in every node and is not made.
     #[must_use]
     pub fn is_overlay(self) -> bool {
-        matches!(self, Self::FlannelOverlay | Self::WinOverlay | Self::Sdnoverlay)
+        matches!(
+            self,
+            Self::FlannelOverlay | Self::WinOverlay | Self::Sdnoverlay | Self::Calico | Self::OvnKubernetes
+        )
     }
 }
 
@@ -113,6 +120,20 @@ choice!(
         Upload = "upload",
         /// Downloads from another prefix.
         Mirror = "mirror",
+    }
+);
+
+choice!(
+    /// Kinds of updates, as Windows Update calls them without blanks.
+    UpdateCategory, "update category", {
+        CriticalUpdates = "CriticalUpdates",
+        DefinitionUpdates = "DefinitionUpdates",
+        Drivers = "Drivers",
+        FeaturePacks = "FeaturePacks",
+        SecurityUpdates = "SecurityUpdates",
+        ServicePacks = "ServicePacks",
+        UpdateRollups = "UpdateRollups",
+        Updates = "Updates",
     }
 );
 

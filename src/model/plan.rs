@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::choice::{Cni, Delivery, HostAccess, Runtime};
 use super::component::{Authenticode, ChecksumFile, Confidence, Member, PayloadKind, Signature};
+use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
 use super::resource::PinAlgorithm;
 use super::selection::{ImageDefinition, Proxy};
@@ -32,6 +33,8 @@ pub struct Plan {
     pub cni: Cni,
     pub host_access: HostAccess,
     pub delivery: Delivery,
+    /// Optional features that were asked for.
+    pub features: Vec<Feature>,
     pub pause: String,
     pub images: Vec<String>,
     pub proxy: Proxy,
@@ -70,6 +73,7 @@ impl Plan {
             cni: self.cni,
             host_access: self.host_access,
             delivery: self.delivery,
+            features: self.features.iter().map(|feature| feature.name.clone()).collect(),
             components,
         }
     }

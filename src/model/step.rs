@@ -93,6 +93,9 @@ pub struct When {
     pub host_access: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Vec<String>>,
+    /// An optional feature that was (or, with a leading `!`, was not) asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature: Option<Vec<String>>,
     /// A component that is (or, with a leading `!`, is not) part of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<Vec<String>>,
