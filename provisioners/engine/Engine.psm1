@@ -111,6 +111,10 @@ function Assert-Plan {
                 throw "$($resource.name): $($resource.type) needs property '$name'"
             }
         }
+        # A preview says `unpinned` where nobody knows a digest.
+        if ($properties.ContainsKey('digest') -and $properties.digest -cnotmatch '^([0-9a-f]{64}){1,2}$') {
+            throw "$($resource.name): '$($properties.digest)' pins nothing"
+        }
         if ([int]$resource.timeoutSeconds -le 0) { throw "$($resource.name): timeoutSeconds is not positive" }
     }
 }
@@ -119,7 +123,7 @@ function Assert-Plan {
 function Get-Download {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Resource)
-    if ($Resource.type -notin 'artifact', 'archive', 'msi') { return $null }
+    if ($Resource.type -notin 'artifact', 'archive', 'msi', 'hotfix') { return $null }
     Start-Deadline -Name $Resource.name -Seconds $Resource.timeoutSeconds
     $item = ConvertTo-Splat -InputObject $Resource.properties
     if (@(Get-ResourceDifference -Type $Resource.type -Properties $item).Count -eq 0) { return $null }

@@ -121,6 +121,9 @@ fn resources() -> Vec<Value> {
     all.extend(node());
     all.extend(system());
     all.extend(closing());
+    // Windows' own things stand among those of their phase.
+    let order = ["bootstrap", "prepare", "install", "test", "seal"];
+    all.sort_by_key(|it| order.iter().position(|phase| it["phase"] == *phase));
     all
 }
 
@@ -316,6 +319,55 @@ fn system() -> Vec<Value> {
                 "protocol": "TCP", "localPort": ["10250"],
             }),
         ),
+        resource(
+            "updates/file",
+            "prepare",
+            "hotfix",
+            json!({
+                "kb": "KB5000822", "url": "https://dl.example/kb5000822.msu", "algorithm": "sha256",
+                "digest": "9".repeat(64), "cache": r"C:\imagegen\cache\KB5000822.msu",
+            }),
+        ),
+        resource(
+            "updates/search",
+            "prepare",
+            "windowsUpdate",
+            json!({"kbs": ["KB5001407"], "categories": ["0fa1201d-4330-4fa8-8ae9-b877473b6441"]}),
+        ),
+        resource(
+            "system/tools",
+            "install",
+            "windowsCapability",
+            json!({"capability": "Tools~~~~0.0.1.0", "installed": true}),
+        ),
+        resource(
+            "system/clean",
+            "install",
+            "scheduledTask",
+            json!({
+                "taskName": "clean", "ensure": "present", "trigger": "daily", "enabled": true,
+                "program": r"C:\Windows\System32\cmd.exe", "arguments": ["/c", "exit 0"],
+            }),
+        ),
+        resource(
+            "system/nat",
+            "install",
+            "hnsNetwork",
+            json!({"networkName": "nat", "ensure": "present", "kind": "NAT"}),
+        ),
+        resource(
+            "system/power",
+            "install",
+            "powerPlan",
+            json!({"plan": "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c"}),
+        ),
+        resource(
+            "system/page-file",
+            "install",
+            "pageFile",
+            json!({"path": r"C:\pagefile.sys", "initialMegabytes": 8096, "maximumMegabytes": 8096}),
+        ),
+        resource("system/time", "install", "script", json!({"test": "1", "expected": "1", "set": "$null"})),
         resource(
             "network/ports",
             "install",

@@ -106,6 +106,19 @@ impl Fold<'_> {
             | ResourceKind::WinrmSetting(_)
             | ResourceKind::ContainerImage(_)
             | ResourceKind::Assertion(_) => upsert::upsert(&mut self.machine, resource),
+            ResourceKind::Hotfix(it) => {
+                let package = pinned(&it.url, it.algorithm, &it.digest, None);
+                self.imply_above(&paths::normal(&it.cache), &build_origin(resource));
+                self.put_artifact(&it.cache, Some(package), build_origin(resource));
+                upsert::thing(&mut self.machine, resource);
+            }
+            ResourceKind::WindowsUpdate(_)
+            | ResourceKind::WindowsCapability(_)
+            | ResourceKind::ScheduledTask(_)
+            | ResourceKind::HnsNetwork(_)
+            | ResourceKind::PowerPlan(_)
+            | ResourceKind::PageFile(_)
+            | ResourceKind::Script(_) => upsert::thing(&mut self.machine, resource),
         }
     }
 
