@@ -12,6 +12,8 @@ use imagegen::model::resource::{File, ResourceKind};
 use imagegen::model::selection::{ImageDefinition, Network};
 use serde_json::Value;
 
+use crate::support::{Test, root};
+
 fn azure(kubernetes: &str) -> ImageDefinition {
     ImageDefinition {
         target: Some("azure".to_owned()),
@@ -289,4 +291,140 @@ fn nssm_runs_the_kubelet_where_it_is_asked_for() {
     let arguments = arguments.as_str().expect("text");
     assert!(arguments.contains(r"--config=C:\var\lib\kubelet\config.yaml"), "{arguments}");
     assert!(!arguments.contains("--windows-service"), "nssm answers the service manager: {arguments}");
+}
+
+/// `table` and `key` of each assignment of a TOML text, quotes left out.
+fn assignments(text: &str) -> BTreeSet<(String, String)> {
+    let mut table = String::new();
+    let mut found = BTreeSet::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            table = name.replace(['"', '\''], "");
+        } else if let Some((key, _)) = line.split_once(" = ") {
+            found.insert((table.clone(), key.replace(['"', '\''], "")));
+        }
+    }
+    found
+}
+
+/// A key that containerd does not know is dropped in silence: each of ours is among the defaults
+/// that the program itself prints.
+#[test]
+fn containerd_knows_every_key_of_its_configuration() {
+    let trees = trees(None).expect("the catalog");
+    for (kubernetes, version) in [
+        ("1.20.0", "1.5.18"),
+        ("1.22.0", "1.6.38"),
+        ("1.26.0", "1.7.27"),
+        ("1.30.0", "2.0.4"),
+        ("1.33.0", "2.1.0"),
+        ("1.34.0", "2.2.0"),
+    ] {
+        let path = root().join(format!("tests/fixtures/containerd/{version}.toml"));
+        let defaults = assignments(&std::fs::read_to_string(&path).expect("defaults"));
+        for feature in [None, Some("hyper-v")] {
+            let mut selection = azure(kubernetes);
+            selection.components.insert("containerd".to_owned(), version.parse().expect("version"));
+            selection.features = feature.into_iter().map(str::to_owned).collect();
+            selection.runtime = Some(Runtime::Containerd);
+            let plan = plan(&selection, &trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
+            let (guest, _) = predicted(&plan, &trees).expect("a machine");
+            let file = files(&guest).find(|file| file.path.ends_with("config.toml")).expect("a file");
+            let ours = assignments(file.content.as_deref().expect("content"));
+            let own = |table: &str| table.contains(".runtimes.runhcs-wcow-");
+            let unknown: Vec<_> = ours
+                .iter()
+                .filter(|(table, key)| !own(table) && !defaults.contains(&(table.clone(), key.clone())))
+                .collect();
+            assert_eq!(unknown, Vec::<&(String, String)>::new(), "{version}");
+            let hypervisor = ours.iter().any(|(table, _)| table.ends_with("runtimes.runhcs-wcow-hypervisor"));
+            assert_eq!(hypervisor, feature.is_some(), "{version}");
+            let process = ours.iter().any(|(table, _)| table.ends_with("runtimes.runhcs-wcow-process"));
+            assert!(process, "{version}: naming one runtime takes the default away");
+        }
+    }
+}
+
+#[test]
+fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
+    let trees = trees(None).expect("the catalog");
+    for feature in trees.catalog.features().expect("features") {
+        let with = |features: Vec<String>| ImageDefinition { features, ..azure("1.20.0") };
+        let (_, without) = made(&with(Vec::new()), &trees).expect("planned");
+        let (_, machine) =
+            made(&with(vec![feature.name.clone()]), &trees).unwrap_or_else(|| panic!("{}", feature.name));
+        assert!(
+            !imagegen::machine::compare(&without, &machine).is_empty(),
+            "{} changes nothing",
+            feature.name
+        );
+    }
+    for (line, said) in [
+        ("--k8s 1.36 --feature static-address", "feature-unsupported"),
+        ("--k8s 1.20 --runtime docker --feature hyper-v", "feature-unsupported"),
+        ("--k8s 1.20 --feature gmsa --var image_version=17763.1000.200101", "minimum-update"),
+        ("--mirror docker.io=ftp://mirror.example", "mirror"),
+        ("--updates KBx", "update-kb"),
+        ("--http-proxy http://x'y:1", "proxy"),
+    ] {
+        Test::new().line("plan --target azure").line(line).fails(3, &[said]);
+    }
+}
+
+#[test]
+fn updates_come_first_and_are_frozen_later() {
+    let trees = trees(None).expect("the catalog");
+    let text = r#"{
+        "target": "azure", "kubernetes": "1.20.0",
+        "updates": {
+            "files": [{ "kb": "KB5001407", "url": "https://updates.example/kb5001407.msu", "sha256": "SHA" }],
+            "kbs": ["KB5000822"], "categories": ["SecurityUpdates"]
+        }
+    }"#;
+    let definition = text.replace("SHA", &"a".repeat(64));
+    let selection: ImageDefinition = serde_json::from_str(&definition).expect("a definition");
+    let (guest, machine) = made(&selection, &trees).expect("planned");
+    let names: Vec<&str> = guest.plan.resources.iter().map(|resource| resource.name.as_str()).collect();
+    let at = |name: &str| {
+        names.iter().position(|known| *known == name).unwrap_or_else(|| panic!("{name}: {names:?}"))
+    };
+    assert!(at("updates/KB5001407") < at("updates/search"));
+    assert!(at("updates/search") < at("os-baseline/containers-feature"));
+    assert!(at("os-baseline/containers-feature") < at("os-baseline/no-automatic-updates"));
+    let search = machine.system.iter().find(|thing| thing.kind == "windowsUpdate").expect("a search");
+    assert_eq!(search.properties["categories"], serde_json::json!(["0fa1201d-4330-4fa8-8ae9-b877473b6441"]));
+    let searched = Test::new().file("imagegen.json", &definition).line("build --no-bake --out o");
+    searched.succeeds();
+    let rounds = |built: &Test| built.text("o/build.pkr.hcl").matches("-Phase 'prepare'").count();
+    assert_eq!(rounds(&searched), 3, "Windows Update offers more after a restart");
+    let plain = Test::new().line("build --target azure --no-bake --out o");
+    plain.succeeds();
+    assert_eq!(rounds(&plain), 1);
+}
+
+/// The kubelet asks for credentials where and as its line does.
+#[test]
+fn credential_providers_are_configured_as_the_line_reads_them() {
+    let trees = trees(None).expect("the catalog");
+    for (kubernetes, api, both) in
+        [("1.22.0", "v1alpha1", true), ("1.25.0", "v1beta1", true), ("1.36.4", "v1", false)]
+    {
+        let mut selection = azure(kubernetes);
+        selection
+            .components
+            .insert("azure-acr-credential-provider".to_owned(), "1.33.3".parse().expect("version"));
+        let (guest, machine) = made(&selection, &trees).expect("planned");
+        let file = files(&guest)
+            .find(|file| file.path.ends_with(r"credential-providers\config.yaml"))
+            .expect("a file");
+        assert!(
+            file.content.as_deref().expect("content").contains(&format!("kubelet.config.k8s.io/{api}\n"))
+        );
+        let bare = machine.files.iter().any(|file| file.path.ends_with(r"\azure-acr-credential-provider"));
+        assert_eq!(bare, both, "{kubernetes}");
+        let kubelet = machine.services.iter().find(|it| it.name == "kubelet").expect("kubelet");
+        assert!(
+            kubelet.arguments.iter().any(|word| word.starts_with("--image-credential-provider-bin-dir="))
+        );
+    }
 }

@@ -280,15 +280,29 @@ function Invoke-Phase {
     $result
 }
 
-# Compares all resources of the phase and sets none. The phase test stands for the whole machine before sealing.
+# What the test of a phase compares. The phase test stands for the whole machine before sealing, firstboot for a
+# clone, whose services have been started and told to start since.
+function Select-TestResource {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
+    $phases = @($Phase)
+    if ($Phase -eq 'test') { $phases = @('bootstrap', 'prepare', 'install', 'test') }
+    if ($Phase -eq 'firstboot') { $phases = @('prepare', 'install', 'test', 'firstboot') }
+    $found = @($Plan.resources | Where-Object { $_.phase -in $phases })
+    if ($Phase -ne 'firstboot') { return $found }
+    $found | Where-Object {
+        $lives = $null -eq $_.PSObject.Properties['lifetime'] -or $_.lifetime -ne 'build'
+        $lives -and $_.type -notin 'service', 'windowsUpdate'
+    }
+}
+
+# Compares resources and sets none.
 function Test-Phase {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase,
         [Parameter(Mandatory)] [string[]] $Report)
-    $phases = @($Phase)
-    if ($Phase -eq 'test') { $phases = @('bootstrap', 'prepare', 'install', 'test') }
     $result = New-Result -Phase $Phase -Mode 'test'
-    $resources = @($Plan.resources | Where-Object { $_.phase -in $phases })
+    $resources = @(Select-TestResource -Plan $Plan -Phase $Phase)
     $entries = New-Object -TypeName Collections.ArrayList
     foreach ($resource in $resources) {
         $entry = Invoke-Resource -Resource $resource -Mode 'test'

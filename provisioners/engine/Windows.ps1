@@ -548,6 +548,7 @@ function Invoke-ScriptText {
     param([string] $Text)
     $head = "`$ErrorActionPreference = 'Stop'; `$ProgressPreference = 'SilentlyContinue'`n"
     $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($head + $Text))
-    $arguments = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'Bypass', '-EncodedCommand', $encoded)
+    $arguments = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'Bypass', '-OutputFormat', 'Text')
+    $arguments += @('-EncodedCommand', $encoded)
     (Invoke-Native -Program (Get-PowerShellPath) -Arguments $arguments).output
 }

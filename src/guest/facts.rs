@@ -141,7 +141,8 @@ fn updates(plan: &Plan, cache: &str) -> Value {
             })
         })
         .collect();
-    let search = json!({ "kbs": updates.kbs, "categories": updates.categories });
+    let categories: Vec<&str> = updates.categories.iter().map(|category| category.id()).collect();
+    let search = json!({ "kbs": updates.kbs, "categories": categories });
     let searches = !updates.kbs.is_empty() || !updates.categories.is_empty();
     json!({ "files": files, "searches": if searches { json!([search]) } else { json!([]) } })
 }
@@ -182,7 +183,17 @@ fn proxy(proxy: &Proxy) -> Value {
     let variables: Vec<Value> =
         set.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
     let environment: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    // Without protocol and with semicolons, as Windows writes them.
+    let server = [&proxy.https, &proxy.http].into_iter().find(|url| !url.is_empty());
+    let winhttp: Vec<Value> = server
+        .map(|url| {
+            let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host).trim_end_matches('/');
+            json!({ "server": host, "bypass": proxy.no_proxy.replace(',', ";") })
+        })
+        .into_iter()
+        .collect();
     json!({
+        "winhttp": winhttp,
         "http": proxy.http, "https": proxy.https, "noProxy": proxy.no_proxy,
         "variables": variables, "environment": environment,
     })

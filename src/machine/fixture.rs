@@ -1,5 +1,7 @@
 //! A small good plan, with a handle to break it at one point, for the tests of this module.
 
+mod windows;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -76,7 +78,7 @@ impl Plan {
 
     /// Adds a resource at the end of its phase.
     pub(super) fn add(&mut self, name: &str, phase: &str, kind: &str, properties: Value) {
-        let order = ["bootstrap", "prepare", "install", "test", "seal"];
+        let order = ["bootstrap", "prepare", "install", "test", "seal", "firstboot"];
         let rank = |phase: &Value| order.iter().position(|known| phase == known);
         let phase = json!(phase);
         let at = self.resources.iter().position(|other| rank(&other["phase"]) > rank(&phase));
@@ -119,10 +121,11 @@ fn resources() -> Vec<Value> {
     let mut all = opening();
     all.extend(layout());
     all.extend(node());
+    all.extend(windows::windows());
     all.extend(system());
     all.extend(closing());
     // Windows' own things stand among those of their phase.
-    let order = ["bootstrap", "prepare", "install", "test", "seal"];
+    let order = ["bootstrap", "prepare", "install", "test", "seal", "firstboot"];
     all.sort_by_key(|it| order.iter().position(|phase| it["phase"] == *phase));
     all
 }
@@ -320,55 +323,6 @@ fn system() -> Vec<Value> {
             }),
         ),
         resource(
-            "updates/file",
-            "prepare",
-            "hotfix",
-            json!({
-                "kb": "KB5000822", "url": "https://dl.example/kb5000822.msu", "algorithm": "sha256",
-                "digest": "9".repeat(64), "cache": r"C:\imagegen\cache\KB5000822.msu",
-            }),
-        ),
-        resource(
-            "updates/search",
-            "prepare",
-            "windowsUpdate",
-            json!({"kbs": ["KB5001407"], "categories": ["0fa1201d-4330-4fa8-8ae9-b877473b6441"]}),
-        ),
-        resource(
-            "system/tools",
-            "install",
-            "windowsCapability",
-            json!({"capability": "Tools~~~~0.0.1.0", "installed": true}),
-        ),
-        resource(
-            "system/clean",
-            "install",
-            "scheduledTask",
-            json!({
-                "taskName": "clean", "ensure": "present", "trigger": "daily", "enabled": true,
-                "program": r"C:\Windows\System32\cmd.exe", "arguments": ["/c", "exit 0"],
-            }),
-        ),
-        resource(
-            "system/nat",
-            "install",
-            "hnsNetwork",
-            json!({"networkName": "nat", "ensure": "present", "kind": "NAT"}),
-        ),
-        resource(
-            "system/power",
-            "install",
-            "powerPlan",
-            json!({"plan": "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c"}),
-        ),
-        resource(
-            "system/page-file",
-            "install",
-            "pageFile",
-            json!({"path": r"C:\pagefile.sys", "initialMegabytes": 8096, "maximumMegabytes": 8096}),
-        ),
-        resource("system/time", "install", "script", json!({"test": "1", "expected": "1", "set": "$null"})),
-        resource(
             "network/ports",
             "install",
             "portRange",
@@ -426,8 +380,6 @@ fn closing() -> Vec<Value> {
             json!({"path": r"C:\imagegen\cache", "ensure": "absent"}),
         ),
         resource("seal/temp", "seal", "directory", json!({"path": r"C:\Windows\Temp", "ensure": "empty"})),
-        resource("seal/user", "seal", "localUser", json!({"userName": "packer", "ensure": "disabled"})),
-        resource("seal/listener", "seal", "winrmListener", json!({"transport": "HTTPS", "ensure": "absent"})),
         resource(
             "seal/sysprep",
             "seal",
@@ -436,6 +388,18 @@ fn closing() -> Vec<Value> {
                 "imageState": "IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE", "finish": "quit",
                 "unattend": format!(r"{CONF}\Unattend.xml"),
             }),
+        ),
+        resource(
+            "firstboot/user",
+            "firstboot",
+            "localUser",
+            json!({"userName": "packer", "ensure": "disabled"}),
+        ),
+        resource(
+            "firstboot/listener",
+            "firstboot",
+            "winrmListener",
+            json!({"transport": "HTTPS", "ensure": "absent"}),
         ),
     ]
 }

@@ -21,6 +21,7 @@ pub(super) fn boot(phase: Phase) -> u32 {
         Phase::Bootstrap | Phase::Prepare => 0,
         Phase::Install => 1,
         Phase::Test | Phase::Seal => 2,
+        Phase::Firstboot => 3,
     }
 }
 
@@ -30,7 +31,8 @@ pub(super) fn fold(resources: &[Resource], expectations: &Expectations<'_>) -> M
     for resource in resources {
         fold.apply(resource);
     }
-    let restarts = resources.iter().map(|resource| boot(resource.phase)).max();
+    let making = resources.iter().filter(|resource| resource.phase <= Phase::Seal);
+    let restarts = making.map(|resource| boot(resource.phase)).max();
     fold.machine.restarts = restarts.unwrap_or_default();
     settle::settle(&mut fold.machine, expectations);
     fold.machine

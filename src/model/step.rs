@@ -21,6 +21,9 @@ pub enum Phase {
     Test,
     /// Takes away what the build needed, then generalises.
     Seal,
+    /// At the first start of a clone, before its accounts and its join: what could not be taken
+    /// away while the build spoke to the machine through it.
+    Firstboot,
 }
 
 /// A step file.

@@ -78,6 +78,14 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
             ));
         }
     }
+    let proxy = selection.proxy.clone().unwrap_or_default();
+    for value in [&proxy.http, &proxy.https, &proxy.no_proxy] {
+        if value.contains(['"', '\'', '`', '$', '\n', '\r']) {
+            let remedy = "write such characters as percent and digits".to_owned();
+            let reason = "a proxy holds a character that no URL has".to_owned();
+            refusals.push(Refusal::new("proxy", reason, remedy, "windows-node-spec phase L"));
+        }
+    }
     let network = selection.network.clone().unwrap_or_default();
     let values = [&network.pods, &network.services, &network.nodes, &network.dns, &network.domain];
     for value in values.into_iter().filter(|value| value.contains(['"', '\\', '@', '\n'])) {
