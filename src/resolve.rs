@@ -64,6 +64,7 @@ pub fn resolve(
     };
     let features = asked::features(catalog, &situation, &mut refusals)?;
     asked::check(selection, &mut refusals);
+    asked::images(selection, runtime, &mut refusals);
     let groups = groups::choose(catalog, &line, &situation, selection, &mut refusals)?;
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         situation.components.insert(artifact.component.clone(), artifact.version.clone());

@@ -10,6 +10,7 @@ use imagegen::machine::Machine;
 use imagegen::model::choice::{Cni, HostAccess, Runtime};
 use imagegen::model::resource::{File, ResourceKind};
 use imagegen::model::selection::{ImageDefinition, Network};
+use imagegen::model::version::Version;
 use serde_json::Value;
 
 use crate::support::{Test, root};
@@ -349,7 +350,8 @@ fn containerd_knows_every_key_of_its_configuration() {
 fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
     let trees = trees(None).expect("the catalog");
     for feature in trees.catalog.features().expect("features") {
-        let with = |features: Vec<String>| ImageDefinition { features, ..azure("1.20.0") };
+        let cni = feature.when.cni.as_ref().and_then(|names| names.first()?.parse().ok());
+        let with = |features: Vec<String>| ImageDefinition { features, cni, ..azure("1.20.0") };
         let (_, without) = made(&with(Vec::new()), &trees).expect("planned");
         let (_, machine) =
             made(&with(vec![feature.name.clone()]), &trees).unwrap_or_else(|| panic!("{}", feature.name));
@@ -364,6 +366,8 @@ fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
         ("--k8s 1.20 --runtime docker --feature hyper-v", "feature-unsupported"),
         ("--k8s 1.20 --feature gmsa --var image_version=17763.1000.200101", "minimum-update"),
         ("--mirror docker.io=ftp://mirror.example", "mirror"),
+        ("--k8s 1.36 --cni win-bridge --feature dual-stack", "feature-unsupported"),
+        ("--k8s 1.20 --runtime docker --image r.example/a@sha256:0", "image-runtime"),
         ("--updates KBx", "update-kb"),
         ("--http-proxy http://x'y:1", "proxy"),
     ] {
@@ -426,5 +430,35 @@ fn credential_providers_are_configured_as_the_line_reads_them() {
         assert!(
             kubelet.arguments.iter().any(|word| word.starts_with("--image-credential-provider-bin-dir="))
         );
+    }
+}
+
+/// A key that this wins does not read leaves the list empty, and an empty list lets everything
+/// start.
+#[test]
+fn wins_gets_its_list_under_the_key_that_it_reads() {
+    let trees = trees(None).expect("the catalog");
+    for version in ["0.0.4", "0.1.1", "0.1.2", "0.1.3"] {
+        let version: Version = version.parse().expect("version");
+        let mut selection = ImageDefinition { host_access: Some(HostAccess::Wins), ..azure("1.20.0") };
+        selection.components.insert("wins".to_owned(), version.clone());
+        let (guest, machine) = made(&selection, &trees).unwrap_or_else(|| panic!("{version} is refused"));
+        let file = files(&guest).find(|file| file.path.ends_with(r"wins\config")).expect("a configuration");
+        let text = file.content.as_deref().expect("content");
+        let old = version < "0.1.3".parse().expect("version");
+        let key = if old { "whiteList:" } else { "white_list:" };
+        assert!(text.starts_with(key), "{version}: {text}");
+        let listed: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("- ")).collect();
+        let allowed = [
+            r"'C:\k\kube-proxy\kube-proxy.exe'",
+            r"'C:\k\flannel\flanneld.exe'",
+            r"'C:\k\flannel\setup.exe'",
+        ];
+        assert_eq!(listed, allowed, "{version}");
+        assert!(text.contains("upgrade:\n  mode: none"), "{version}: it would replace itself");
+        for folder in [r"C:\k\kube-proxy", r"C:\k\flannel", r"C:\etc\rancher\wins"] {
+            let own = machine.directories.iter().find(|it| it.path == folder).and_then(|it| it.sddl.clone());
+            assert!(own.is_some(), "{version}: who may write to {folder} starts what he likes");
+        }
     }
 }

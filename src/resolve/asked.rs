@@ -1,6 +1,7 @@
 //! What a user asks for beside the choices: optional features, updates, mirrors, the network.
 
 use crate::catalog::{Catalog, CatalogError};
+use crate::model::choice::Runtime;
 use crate::model::feature::Feature;
 use crate::model::names::did_you_mean;
 use crate::model::selection::ImageDefinition;
@@ -34,6 +35,18 @@ pub(super) fn features(
             }
         })
         .collect())
+}
+
+/// Images are pulled by containerd's own client.
+pub(super) fn images(selection: &ImageDefinition, runtime: Runtime, refusals: &mut Vec<Refusal>) {
+    if runtime == Runtime::Docker && !selection.images.is_empty() {
+        refusals.push(Refusal::new(
+            "image-runtime",
+            "images are pulled into containerd's store alone, and this image has Docker",
+            "leave out `--image`, or choose `--runtime containerd`",
+            "windows-node-spec F3, F4",
+        ));
+    }
 }
 
 /// The forms of updates, mirrors and networks.
