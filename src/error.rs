@@ -5,6 +5,7 @@ use crate::catalog::CatalogError;
 use crate::guest::GuestError;
 use crate::io::exec::ExecError;
 use crate::io::fs::{FileError, PlaceError};
+use crate::join::JoinError;
 use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
 use crate::model::json::JsonError;
@@ -109,6 +110,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     }
     if cause.is::<CatalogError>()
         || cause.is::<ResolveError>()
+        || cause.is::<JoinError>()
         || cause.is::<LockError>()
         || cause.is::<JsonError>()
         || cause.is::<UnknownName>()
@@ -131,6 +133,9 @@ pub fn hints(error: &anyhow::Error) -> Vec<String> {
 fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
     if let Some(ResolveError::Refused(refusals)) = cause.downcast_ref() {
         return refusals.iter().map(|refusal| refusal.instead.clone()).collect();
+    }
+    if let Some(JoinError::Refused(problems)) = cause.downcast_ref() {
+        return problems.iter().map(|problem| problem.instead.clone()).collect();
     }
     if let Some(error) = cause.downcast_ref::<RenderError>() {
         return error.hints();

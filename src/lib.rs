@@ -37,6 +37,8 @@ pub mod fetch;
 
 pub mod verify;
 
+pub mod join;
+
 pub mod render;
 
 pub mod bake;

@@ -12,6 +12,7 @@ mod bake;
 mod catalog;
 mod cli;
 mod guest_static;
+mod join_data;
 mod matrix;
 mod packer;
 mod tidy;

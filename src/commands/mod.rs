@@ -3,6 +3,7 @@
 mod build;
 mod catalog;
 mod explain;
+mod join_data;
 mod list;
 mod lock;
 mod plan;
@@ -38,6 +39,7 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Plan(args) => plan::plan(&args, manifests, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),
+        Command::JoinData(args) => join_data::join_data(&args, manifests, printer),
         Command::List(args) => list::list(&args.what, manifests, printer),
         Command::Catalog(args) => catalog::catalog(&args.what, manifests, printer),
         Command::Schema(args) => schema::schema(&args, printer),

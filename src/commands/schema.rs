@@ -5,6 +5,7 @@ use schemars::{Schema, schema_for};
 use crate::bake::{BakedImage, CheckReport};
 use crate::cli::SchemaArgs;
 use crate::error::UsageError;
+use crate::join::JoinInput;
 use crate::lock::Lock;
 use crate::machine::{LaterFile, Machine, PortUse};
 use crate::model::component::Component;
@@ -34,6 +35,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("guest-plan", schema_for!(GuestPlan)),
         ("image", schema_for!(BakedImage)),
         ("image-definition", schema_for!(ImageDefinition)),
+        ("join-input", schema_for!(JoinInput)),
         ("kubernetes", schema_for!(KubernetesLine)),
         ("later", schema_for!(Vec<LaterFile>)),
         ("lock", schema_for!(Lock)),
