@@ -2,6 +2,7 @@
 
 use crate::bake::BakeError;
 use crate::catalog::CatalogError;
+use crate::cluster::ClusterError;
 use crate::guest::GuestError;
 use crate::io::exec::ExecError;
 use crate::io::fs::{FileError, PlaceError};
@@ -110,6 +111,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     }
     if cause.is::<CatalogError>()
         || cause.is::<ResolveError>()
+        || cause.is::<ClusterError>()
         || cause.is::<JoinError>()
         || cause.is::<LockError>()
         || cause.is::<JsonError>()
@@ -133,6 +135,9 @@ pub fn hints(error: &anyhow::Error) -> Vec<String> {
 fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
     if let Some(ResolveError::Refused(refusals)) = cause.downcast_ref() {
         return refusals.iter().map(|refusal| refusal.instead.clone()).collect();
+    }
+    if let Some(ClusterError::Refused(problems)) = cause.downcast_ref() {
+        return problems.iter().map(|problem| problem.instead.clone()).collect();
     }
     if let Some(JoinError::Refused(problems)) = cause.downcast_ref() {
         return problems.iter().map(|problem| problem.instead.clone()).collect();

@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Catalog, CatalogError};
 use crate::model::plan::Plan;
 
+pub(crate) use check::is_subdomain;
+
+pub use check::endpoint_problem;
 pub use token::Token;
 pub use userdata::Places;
 

@@ -39,6 +39,8 @@ pub mod verify;
 
 pub mod join;
 
+pub mod cluster;
+
 pub mod render;
 
 pub mod bake;

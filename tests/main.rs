@@ -11,6 +11,7 @@ mod support;
 mod bake;
 mod catalog;
 mod cli;
+mod cluster;
 mod guest_static;
 mod join_data;
 mod matrix;

@@ -2,6 +2,7 @@
 
 mod build;
 mod catalog;
+mod cluster_manifests;
 mod explain;
 mod join_data;
 mod list;
@@ -39,6 +40,8 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Plan(args) => plan::plan(&args, manifests, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),
+        Command::ClusterManifests(args) => cluster_manifests::cluster_manifests(&args, manifests, printer),
+        Command::Conformance(args) => cluster_manifests::conformance(&args, manifests, printer),
         Command::JoinData(args) => join_data::join_data(&args, manifests, printer),
         Command::List(args) => list::list(&args.what, manifests, printer),
         Command::Catalog(args) => catalog::catalog(&args.what, manifests, printer),

@@ -98,6 +98,12 @@ fn sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Problem> {
     Err(Problem::new("discovery-incomplete", format!("{what} is missing"), instead))
 }
 
+/// What is wrong with an API server's `HOST:PORT`.
+#[must_use]
+pub fn endpoint_problem(text: &str) -> Option<Problem> {
+    check_endpoint(text).err()
+}
+
 fn check_endpoint(text: &str) -> Result<(), Problem> {
     let refuse = |why: &str| {
         Err(Problem::new(
@@ -149,7 +155,7 @@ fn check_name(name: &str) -> Result<(), Problem> {
     Err(Problem::new("name-format", format!("the node name `{name}` is no DNS-1123 name"), instead))
 }
 
-fn is_subdomain(text: &str, longest: usize) -> bool {
+pub(crate) fn is_subdomain(text: &str, longest: usize) -> bool {
     let part = |part: &str| {
         (1..=63).contains(&part.len())
             && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
