@@ -1,12 +1,17 @@
 //! What a user types. Structs only: nothing is resolved here.
 
+mod cluster;
+mod join_data;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::join::Form;
 use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime};
 use crate::model::version::Version;
+
+pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
+pub use join_data::JoinDataArgs;
 
 /// Makes Windows node images for Kubernetes from a pinned, verified catalog.
 #[derive(Debug, Parser)]
@@ -269,174 +274,6 @@ pub struct ExplainArgs {
     pub name: String,
     #[command(flatten)]
     pub selection: SelectionArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct JoinDataArgs {
-    /// Image definition; `imagegen.json` in the working folder where there is one.
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Kubernetes version of the image [default: stable].
-    #[arg(long, value_name = "VERSION")]
-    pub k8s: Option<String>,
-
-    /// Container runtime of the image: `containerd` or `docker`.
-    #[arg(long)]
-    pub runtime: Option<Runtime>,
-
-    /// Read the input from this JSON file; flags win over it. It holds no secret.
-    #[arg(long, value_name = "FILE")]
-    pub from: Option<PathBuf>,
-
-    /// `HOST:PORT` of the cluster's API server.
-    #[arg(long, value_name = "HOST:PORT", help_heading = "Cluster")]
-    pub endpoint: Option<String>,
-
-    /// `sha256:…` over the public key of the cluster's CA. Repeatable.
-    #[arg(long, value_name = "HASH", help_heading = "Cluster")]
-    pub ca_cert_hash: Vec<String>,
-
-    /// The cluster's CA, in PEM: its hash is computed.
-    #[arg(long, value_name = "FILE", help_heading = "Cluster")]
-    pub ca_cert: Option<PathBuf>,
-
-    /// A kubeconfig that tells endpoint and CA; it goes to the node with the data.
-    #[arg(long, value_name = "FILE", help_heading = "Cluster")]
-    pub discovery_kubeconfig: Option<PathBuf>,
-
-    /// How long kubeadm looks for the cluster, such as `5m0s`.
-    #[arg(long, value_name = "DURATION", help_heading = "Cluster")]
-    pub discovery_timeout: Option<String>,
-
-    /// Take the bootstrap token from this environment variable.
-    #[arg(long, value_name = "NAME", help_heading = "Cluster", conflicts_with = "token_file")]
-    pub token_env: Option<String>,
-
-    /// Read the bootstrap token from this file; `-` is stdin.
-    #[arg(long, value_name = "PATH", help_heading = "Cluster")]
-    pub token_file: Option<PathBuf>,
-
-    /// Refused: an argument is seen by every user of the machine.
-    #[arg(long, hide = true)]
-    pub token: Option<String>,
-
-    /// Name of the node [default: the machine's own].
-    #[arg(long, help_heading = "Node")]
-    pub name: Option<String>,
-
-    /// Label of the node. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE", help_heading = "Node")]
-    pub label: Vec<String>,
-
-    /// Taint of the node. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE:EFFECT", help_heading = "Node")]
-    pub taint: Vec<String>,
-
-    /// Argument of the node's kubelet, without dashes. Repeatable.
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "Node")]
-    pub kubelet_arg: Vec<String>,
-
-    /// Check of kubeadm that may fail. Repeatable.
-    #[arg(long, value_name = "CHECK", help_heading = "Node")]
-    pub ignore_preflight_error: Vec<String>,
-
-    /// Form of the output.
-    #[arg(long = "as", value_name = "FORM", default_value = "kubeadm", help_heading = "Output")]
-    pub form: Form,
-
-    /// Write to this file, readable by its owner alone [default: stdout].
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub out: Option<PathBuf>,
-}
-
-/// Which nodes the cluster has.
-#[derive(Debug, Args)]
-pub struct ClusterArgs {
-    /// Image definition; `imagegen.json` in the working folder where there is one.
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Kubernetes version: `1.20`, `1.20.0` or `stable` [default: stable].
-    #[arg(long, value_name = "VERSION")]
-    pub k8s: Option<String>,
-
-    /// Container runtime of the nodes: `containerd` or `docker`.
-    #[arg(long)]
-    pub runtime: Option<Runtime>,
-
-    /// Pod network of the cluster, as for `build` [default: none].
-    #[arg(long)]
-    pub cni: Option<Cni>,
-
-    /// How agents reach the host: `hostprocess`, `wins` or `services`.
-    #[arg(long, value_name = "ACCESS")]
-    pub host_access: Option<HostAccess>,
-
-    /// Version of a component of the image. Repeatable.
-    #[arg(long, value_name = "NAME=VERSION", value_parser = component)]
-    pub component: Vec<(String, Version)>,
-
-    /// `HOST:PORT` of the API server, as nodes reach it.
-    #[arg(long, value_name = "HOST:PORT", help_heading = "Network")]
-    pub endpoint: Option<String>,
-
-    #[arg(long, value_name = "NETWORK", default_value = "10.244.0.0/16", help_heading = "Network")]
-    pub pod_subnet: String,
-
-    #[arg(long, value_name = "NETWORK", default_value = "10.96.0.0/12", help_heading = "Network")]
-    pub service_subnet: String,
-
-    /// Network of the nodes. Repeatable.
-    #[arg(long, value_name = "NETWORK", help_heading = "Network")]
-    pub node_subnet: Vec<String>,
-
-    /// Address of the cluster's DNS [default: the tenth of the service network].
-    #[arg(long, value_name = "ADDRESS", help_heading = "Network")]
-    pub dns: Option<String>,
-
-    #[arg(long, value_name = "NAME", default_value = "cluster.local", help_heading = "Network")]
-    pub domain: String,
-
-    /// HNS network of the pods, where the pod network does not tell.
-    #[arg(long, value_name = "NAME", help_heading = "Network")]
-    pub hns_network: Option<String>,
-
-    /// Namespace of flannel.
-    #[arg(long, value_name = "NAME", default_value = "kube-flannel", help_heading = "Network")]
-    pub flannel_namespace: String,
-}
-
-#[derive(Debug, Args)]
-pub struct ClusterManifestsArgs {
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
-
-    /// Image of the manifests in the place of the catalog's. Repeatable.
-    #[arg(long = "image", value_name = "NAME=REFERENCE", value_parser = pair, help_heading = "Manifests")]
-    pub images: Vec<(String, String)>,
-
-    /// Account whose pods may mount pipes of the host, such as a CSI driver's. Repeatable.
-    #[arg(long, value_name = "NAMESPACE:NAME", help_heading = "Manifests")]
-    pub pipe_account: Vec<String>,
-
-    /// Take along what is not always wanted: csi-proxy, hypervisor. Repeatable.
-    #[arg(long, value_name = "WHAT", help_heading = "Manifests")]
-    pub with: Vec<String>,
-
-    /// Directory to write; smoke workloads lie in its folder `smoke` [default: stdout, one stream, without smoke].
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub out: Option<PathBuf>,
-
-    /// Replace the directory whatever it holds.
-    #[arg(long, help_heading = "Output")]
-    pub force: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ConformanceArgs {
-    #[command(flatten)]
-    pub cluster: ClusterArgs,
 }
 
 #[derive(Debug, Args)]

@@ -36,6 +36,8 @@ pub struct ClusterInput {
     /// Name of the HNS network where the pod network does not tell.
     pub hns_network: Option<String>,
     pub flannel_namespace: String,
+    /// Whether nodes keep a route to their cloud's metadata service.
+    pub metadata_route: bool,
     /// `NAMESPACE:NAME` of accounts whose pods may mount pipes of the host.
     pub pipe_accounts: Vec<String>,
     /// Image → reference, in the place of the catalog's.

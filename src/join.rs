@@ -156,5 +156,8 @@ pub fn join(
     let content = userdata::content(form, &config, secrets, places);
     let mut warnings = check::warnings(&node);
     warnings.extend(userdata::warnings(&content));
+    if form == Form::Kubeadm && secrets.kubeconfig.is_some() {
+        warnings.push(format!("the discovery kubeconfig has to stand at {} on the node", places.discovery));
+    }
     Ok(JoinData { api_version: format!("{}/{api}", config::GROUP), content, warnings })
 }

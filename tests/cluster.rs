@@ -35,6 +35,7 @@ fn input() -> ClusterInput {
         node_subnets: vec!["10.0.0.0/24".to_owned()],
         hns_network: None,
         flannel_namespace: "kube-flannel".to_owned(),
+        metadata_route: false,
         pipe_accounts: Vec::new(),
         images: BTreeMap::new(),
         with: BTreeSet::new(),
@@ -488,7 +489,7 @@ fn what_is_wanted_is_added_or_refused() {
     let digest = format!("registry.example/logs@sha256:{}", "a".repeat(64));
     let test = Test::new()
         .line(FLANNEL)
-        .line("--k8s 1.30 --with csi-proxy --with hypervisor --pipe-account kube-system:csi-smb --out o --image")
+        .line("--k8s 1.30 --with csi-proxy --with hypervisor --pipe-account kube-system:csi-smb --metadata-route --out o --image")
         .args([&*format!("log-monitor={digest}")]);
     test.succeeds();
     assert!(test.exists("o/40-csi-proxy.yaml") && test.exists("o/51-runtime-class-hypervisor.yaml"));
@@ -543,7 +544,7 @@ fn conformance_is_derived() {
     };
     let (new, old) = (run("--k8s 1.36.4 --cni flannel-overlay"), run("--k8s 1.20.0 --host-access services"));
     let difference: Vec<String> = ids(&new).difference(&ids(&old)).cloned().collect();
-    assert_eq!(difference, ["agents", "flannel", "pipes"]);
+    assert_eq!(difference, ["agents", "flannel", "network", "pipes"]);
     for check in new.iter().chain(&old) {
         assert!(["node", "cluster", "developer"].contains(&check["who"].as_str().expect("who")), "{check}");
         assert!(

@@ -46,7 +46,7 @@ fn scripts_of_the_cluster_use_commands_of_5_1() {
     let scripts = scripts_below("manifests/cluster");
     let known = known(&scripts);
     // Of the module HostNetworkingService, which the feature Containers brings.
-    let of_hns = |finding: &String| finding.contains("Get-HnsEndpoint is no command");
+    let of_hns = |finding: &String| finding.contains("-Hns") && finding.contains("is no command");
     // To start a program is what they are there for.
     let starts = |finding: &String| finding.ends_with("is run directly");
     let found = |script: &Script| commands(script, &known).into_iter().filter(|f| !of_hns(f) && !starts(f));

@@ -279,6 +279,8 @@ fn bad_input_is_refused_and_nothing_is_written() {
         assert!(!test.exists("out"), "{line}");
         assert!(!(ran.stdout + &ran.stderr).contains("0123456789abcdef"), "{line}");
     }
+    test("--k8s 1.37 --kubelet-arg pod-infra-container-image=x")
+        .fails(3, &["kubelets from 1.17 to 1.34 have it"]);
     for (file, said) in [
         (r#"{"token": "abcdef.0123456789abcdef"}"#, "no place for a secret"),
         (r#"{"endpont": "x"}"#, "unknown field `endpont`"),

@@ -59,6 +59,7 @@ pub fn facts(
             "hostProcess": plan.host_access == HostAccess::Hostprocess,
             "wins": plan.host_access == HostAccess::Wins,
             "flannelAgent": flannel && agents,
+            "metadataRoute": input.metadata_route,
         },
     });
     let images = images(input, index, &facts, problems)?;

@@ -17,8 +17,13 @@ impl Renderer {
     #[must_use]
     pub fn new(facts: &Value) -> Self {
         let mut tera = Tera::new();
+        // An unknown name reaches a filter as nothing, and no fact is nothing.
         tera.register_filter("json", |value: tera::Value, _: Kwargs, _: &State<'_>| {
-            serde_json::to_string(&value).unwrap_or_default()
+            match serde_json::to_string(&value) {
+                Ok(text) if text != "null" => Ok(text),
+                Ok(_) => Err(tera::Error::message("no such fact")),
+                Err(error) => Err(tera::Error::message(error.to_string())),
+            }
         });
         // Lines as a literal block of a ConfigMap's `data`; what a block would change stays JSON.
         tera.register_filter("lines", |text: &str, _: Kwargs, _: &State<'_>| block(text));
@@ -77,7 +82,11 @@ mod tests {
         assert_eq!(render("k: {{ list | json }}"), "k: [\"x: y\"]");
         assert_eq!(render("k: {{ text | lines }}\nl: 1"), "k: |\n    a:\n\n      b\nl: 1");
         assert_eq!(render("k: {{ odd | lines }}"), "k: \" a\\n\"");
-        let error = renderer.file("f", "{{ nothing | json }}").expect_err("unknown").to_string();
-        assert!(error.starts_with("f: ") && error.contains("nothing"), "{error}");
+        for unknown in
+            ["{{ nothing | json }}", "{{ nothing | lines }}", "{{ nothing }}", "{{ value.nothing | json }}"]
+        {
+            let error = renderer.file("f", unknown).expect_err(unknown).to_string();
+            assert!(error.starts_with("f: ") && error.contains("nothing"), "{error}");
+        }
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn cluster_manifests(
     let plan = nodes(&args.cluster, &trees)?;
     let mut input = input(&args.cluster);
     input.images = args.images.iter().cloned().collect();
+    input.metadata_route = args.metadata_route;
     input.pipe_accounts.clone_from(&args.pipe_account);
     input.with = args.with.iter().cloned().collect();
     let files = cluster::manifests(&input, &plan, &trees.catalog, &paths(&trees)?)?;
@@ -137,6 +138,7 @@ fn input(args: &ClusterArgs) -> ClusterInput {
         node_subnets: args.node_subnet.clone(),
         hns_network: args.hns_network.clone(),
         flannel_namespace: args.flannel_namespace.clone(),
+        metadata_route: false,
         pipe_accounts: Vec::new(),
         images: BTreeMap::new(),
         with: std::collections::BTreeSet::new(),

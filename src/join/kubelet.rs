@@ -70,11 +70,9 @@ fn argument(
         let instead = format!("leave it out (`imagegen explain --{name}` says why it is as it is)");
         return Ok(Err(Problem::new("argument-of-the-image", message, instead)));
     }
-    let Some(program) = plan.line.programs.get("kubelet") else {
-        return Ok(Ok((name.to_owned(), value.to_owned())));
-    };
-    if !knows(program, name) {
-        return Ok(Err(unknown(name, plan, catalog, program)?));
+    let Some(program) = program(plan, catalog)? else { return Ok(Ok((name.to_owned(), value.to_owned()))) };
+    if !knows(&program, name) {
+        return Ok(Err(unknown(name, plan, catalog, &program)?));
     }
     if name == "feature-gates"
         && let Some(problem) = gates(value, plan, catalog)?
@@ -82,6 +80,20 @@ fn argument(
         return Ok(Err(problem));
     }
     Ok(Ok((name.to_owned(), value.to_owned())))
+}
+
+/// The line's kubelet; while it is not known yet, that of the nearest line before.
+fn program(plan: &Plan, catalog: &Catalog) -> Result<Option<Program>, JoinError> {
+    if let Some(program) = plan.line.programs.get("kubelet") {
+        return Ok(Some(program.clone()));
+    }
+    let minors = catalog.kubernetes_minors();
+    for minor in minors.iter().rev().skip_while(|minor| **minor != plan.line.minor) {
+        if let Some(program) = catalog.kubernetes(minor)?.programs.remove("kubelet") {
+            return Ok(Some(program));
+        }
+    }
+    Ok(None)
 }
 
 fn knows(program: &Program, flag: &str) -> bool {

@@ -16,6 +16,8 @@ param(
     [string] $HostRoot = '',
     # May name variables of the environment, such as %CONTAINER_SANDBOX_MOUNT_POINT%.
     [Parameter(Mandatory)] [string] $Program,
+    # Keeps the way to a cloud's metadata service, which goes when the network card moves to the virtual switch.
+    [switch] $MetadataRoute,
     [switch] $Wins
 )
 
@@ -34,6 +36,11 @@ $arguments = @(
     "--net-config-path=$HostConfig\net-conf.json"
     "--iface=$env:HOST_IP"
 )
+if ($MetadataRoute -and $Wins) {
+    & wins.exe cli route add --addresses 169.254.169.254
+} elseif ($MetadataRoute) {
+    & "$env:SystemRoot\System32\route.exe" -p add 169.254.169.254 mask 255.255.255.255 0.0.0.0
+}
 if ($Wins) {
     # wins moves the program away when it starts it: each start needs a new copy.
     Copy-Item -LiteralPath $Program -Destination "$HostRoot\k\flannel\flanneld.exe" -Force

@@ -119,6 +119,10 @@ if ($Wins) {
     Copy-Item -LiteralPath $Program -Destination "$HostRoot\k\kube-proxy\kube-proxy.exe" -Force
     & wins.exe cli process run --path $Program --args ($arguments -join ' ')
 } else {
+    # kube-proxy does not know the load balancers that one before it left behind.
+    if (Get-Command -Name Remove-HnsPolicyList -ErrorAction SilentlyContinue) {
+        Get-HnsPolicyList | Remove-HnsPolicyList
+    }
     & $Program @arguments
 }
 exit $LASTEXITCODE
