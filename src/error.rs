@@ -2,11 +2,13 @@
 
 use crate::bake::BakeError;
 use crate::catalog::CatalogError;
+use crate::cluster::ClusterError;
 use crate::fetch::{FetchError, FetchFailure};
 use crate::guest::GuestError;
 use crate::io::exec::ExecError;
 use crate::io::fs::{FileError, PlaceError};
 use crate::io::http::HttpError;
+use crate::join::JoinError;
 use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
 use crate::model::json::JsonError;
@@ -113,6 +115,8 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     }
     if cause.is::<CatalogError>()
         || cause.is::<ResolveError>()
+        || cause.is::<ClusterError>()
+        || cause.is::<JoinError>()
         || cause.is::<LockError>()
         || cause.is::<JsonError>()
         || cause.is::<UnknownName>()
@@ -178,6 +182,12 @@ fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
             error.violations().iter().map(|violation| violation.remedy.clone()).collect();
         remedies.dedup();
         return remedies;
+    }
+    if let Some(ClusterError::Refused(problems)) = cause.downcast_ref() {
+        return problems.iter().map(|problem| problem.instead.clone()).collect();
+    }
+    if let Some(JoinError::Refused(problems)) = cause.downcast_ref() {
+        return problems.iter().map(|problem| problem.instead.clone()).collect();
     }
     if let Some(error) = cause.downcast_ref::<RenderError>() {
         return error.hints();

@@ -39,6 +39,8 @@ pub mod fetch;
 
 pub mod verify;
 
+pub mod cluster;
+pub mod join;
 pub mod prove;
 
 pub mod render;
