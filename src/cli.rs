@@ -326,13 +326,16 @@ pub struct BuildArgs {
     #[arg(long, help_heading = "Bake")]
     pub no_bake: bool,
 
-    /// Packer's program [default: `packer` on the PATH].
+    /// A Packer of one's own, with plugins of one's own [default: the pinned ones, out of the store].
     #[arg(long, value_name = "PATH", help_heading = "Bake")]
     pub packer: Option<PathBuf>,
 
     /// What Packer does when the build fails: cleanup, abort or ask.
     #[arg(long, value_name = "WHAT", default_value = "cleanup", help_heading = "Bake")]
     pub on_error: OnError,
+
+    #[command(flatten)]
+    pub network: NetworkArgs,
 }
 
 #[derive(Debug, Args)]

@@ -17,6 +17,7 @@ use crate::policy::PolicyError;
 use crate::prove::ProveError;
 use crate::render::RenderError;
 use crate::resolve::ResolveError;
+use crate::tools::ToolError;
 
 /// What went wrong, as far as scripts tell it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +99,9 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             BakeError::Interrupted => ErrorClass::Interrupted,
             BakeError::Checks(_) => ErrorClass::Checks,
             BakeError::File(_) => ErrorClass::Internal,
+            BakeError::Unverified(_) => ErrorClass::Verification,
             BakeError::Lost(_)
-            | BakeError::NoPacker
+            | BakeError::NoPacker(_)
             | BakeError::Failed { .. }
             | BakeError::Killed { .. }
             | BakeError::NoImage { .. }
@@ -146,6 +148,12 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             FetchFailure::File(_) | FetchFailure::System(_) => ErrorClass::Internal,
             failure if failure.is_wrong_bytes() => ErrorClass::Verification,
             _ => ErrorClass::Fetch,
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<ToolError>() {
+        return Some(match error {
+            ToolError::Archive { .. } => ErrorClass::Verification,
+            ToolError::File(_) => ErrorClass::Internal,
         });
     }
     if cause.is::<HttpError>() {

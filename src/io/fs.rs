@@ -184,6 +184,29 @@ pub fn read_stdin(limit: u64) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
+/// The same for a program.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_program(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!("{name}.new"));
+    write(&new, bytes)?;
+    make_executable(&new)?;
+    fs::rename(&new, path).map_err(at("writing", path))
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> Result<(), FileError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(at("writing", path))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> Result<(), FileError> {
+    Ok(())
+}
+
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let mut file = fs::File::create(path).map_err(at("writing", path))?;
     file.write_all(bytes).map_err(at("writing", path))?;
