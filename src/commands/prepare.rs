@@ -85,7 +85,7 @@ fn flags(args: &SelectionArgs, base: &ImageDefinition, trees: &Trees) -> anyhow:
         delivery: args.delivery,
         features: args.features.clone(),
         updates: args.updates.clone(),
-        registry_mirrors: mirrors(&args.registry_mirrors),
+        mirrors: mirrors(&args.mirrors),
         images: args.images.clone(),
         proxy,
         components: args.component.iter().cloned().collect(),

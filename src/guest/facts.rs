@@ -162,7 +162,7 @@ fn network(network: Option<&Network>) -> Value {
 
 /// Registries with the folder that containerd reads for each.
 fn mirrors(plan: &Plan) -> Value {
-    let mirrors = plan.selection.registry_mirrors.iter().map(|(registry, urls)| {
+    let mirrors = plan.selection.mirrors.iter().map(|(registry, urls)| {
         // What containerd looks for where a port follows, since a path takes no colon.
         let folder = match registry.split_once(':') {
             Some((name, port)) => format!("{name}_{port}_"),

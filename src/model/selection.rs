@@ -43,7 +43,7 @@ pub struct ImageDefinition {
     pub network: Option<Network>,
     /// Registry (`docker.io`) → URLs of its mirrors, the first one asked first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub registry_mirrors: BTreeMap<String, Vec<String>>,
+    pub mirrors: BTreeMap<String, Vec<String>>,
     /// Container images to pull while baking, each with its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<String>,
@@ -158,7 +158,7 @@ impl ImageDefinition {
             updates: self.updates.or(base.updates),
             features: joined(base.features, self.features),
             network: self.network.or(base.network),
-            registry_mirrors: merged(base.registry_mirrors, self.registry_mirrors),
+            mirrors: merged(base.mirrors, self.mirrors),
             images,
             proxy: self.proxy.or(base.proxy),
             components: merged(base.components, self.components),

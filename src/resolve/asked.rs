@@ -76,7 +76,7 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
             ));
         }
     }
-    for (registry, urls) in &selection.registry_mirrors {
+    for (registry, urls) in &selection.mirrors {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':' | b'_');
         let url = |url: &String| {
             let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
