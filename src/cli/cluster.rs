@@ -7,7 +7,7 @@ use clap::Args;
 use crate::model::choice::{Cni, HostAccess, Runtime};
 use crate::model::version::Version;
 
-use super::{component, pair};
+use super::selection::{component, pair};
 
 /// Which nodes the cluster has.
 #[derive(Debug, Args)]
