@@ -8,6 +8,7 @@
 
 mod support;
 
+mod authenticode;
 mod bake;
 mod catalog;
 mod cli;

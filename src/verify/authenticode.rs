@@ -1,0 +1,367 @@
+//! Authenticode: signatures inside Windows files, and what they prove.
+//!
+//! A file passes only if each of these holds; [`Code`] names each way to fail:
+//! * the signature stands where the format puts it, with nothing unsigned beside it;
+//! * it is CMS with one signer, over the digest of this very file as a file of this kind;
+//! * the signer's certificate is for signing code and leads to a pinned root, at the time of the
+//!   timestamp where there is one, else at the time of the check;
+//! * the timestamp, where there is one, holds by itself: a bad one is not taken for none;
+//! * the signer is the publisher, or has a certificate, that the policy demands;
+//! * signatures nested in it hold in the same way.
+//!
+//! Not looked at: revocation (evidence says so), page hashes, and catalogs that sign other files.
+
+mod cab;
+mod cms;
+mod code;
+mod content;
+mod digest;
+mod msi;
+mod pe;
+mod publisher;
+mod script;
+mod source;
+mod timestamp;
+mod tlv;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rustls_pki_types::UnixTime;
+
+pub use code::Code;
+pub use publisher::{Publisher, PublisherError};
+pub use source::Source;
+
+use cms::SignedData;
+use code::Fault;
+use content::Indirect;
+use digest::Algorithm;
+use timestamp::Stamp;
+
+use crate::model::evidence::Verdict;
+use crate::verify::chain::{self, Certificate, PinnedRoots, Purpose, Question, Root, instant, oid};
+use crate::verify::{ProofError, Proven};
+
+/// Kinds of files that carry a signature in themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    Pe,
+    Msi,
+    PowerShell,
+    Cab,
+    /// A catalog: the signed list itself, not the files in it.
+    Cat,
+}
+
+impl FileKind {
+    pub const ALL: &'static [Self] = &[Self::Pe, Self::Msi, Self::PowerShell, Self::Cab, Self::Cat];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pe => "PE image",
+            Self::Msi => "MSI package",
+            Self::PowerShell => "PowerShell script",
+            Self::Cab => "cabinet",
+            Self::Cat => "catalog",
+        }
+    }
+
+    /// By a file's first eight bytes, and by its name where they do not tell.
+    #[must_use]
+    pub fn detect(name: &str, head: &[u8]) -> Option<Self> {
+        let end = name.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
+        match end.as_str() {
+            "ps1" | "psm1" | "psd1" => return Some(Self::PowerShell),
+            "cat" if head.first() == Some(&tlv::SEQUENCE) => return Some(Self::Cat),
+            _ => {}
+        }
+        if head.starts_with(b"MZ") {
+            Some(Self::Pe)
+        } else if head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]) {
+            Some(Self::Msi)
+        } else if head.starts_with(b"MSCF") {
+            Some(Self::Cab)
+        } else {
+            None
+        }
+    }
+}
+
+/// What is demanded of a signature.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    pub publisher: Option<Publisher>,
+    /// SHA-256 of certificates in hexadecimal: where there are some, the signer's or one of its
+    /// authorities' is among them.
+    pub certificates: Vec<String>,
+    pub roots: Vec<Root>,
+    pub timestamp_roots: Vec<Root>,
+    pub require_timestamp: bool,
+    /// For old files, by name: SHA-1 as digest of file, signature or chain.
+    pub allow_sha1: bool,
+    /// The time of the check.
+    pub at: UnixTime,
+}
+
+impl Policy {
+    /// The program's own roots and nothing else demanded.
+    #[must_use]
+    pub fn new(roots: &PinnedRoots, at: UnixTime) -> Self {
+        Self {
+            publisher: None,
+            certificates: Vec::new(),
+            roots: roots.code_signing.clone(),
+            timestamp_roots: roots.timestamping.clone(),
+            require_timestamp: false,
+            allow_sha1: false,
+            at,
+        }
+    }
+}
+
+/// A signature that a file offers, unproven.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    pub signer: String,
+    pub issuer: String,
+    /// SHA-256 of the signer's certificate.
+    pub certificate: String,
+    /// Dates of that certificate.
+    pub not_before: UnixTime,
+    pub not_after: UnixTime,
+    pub digest_algorithm: &'static str,
+    /// The time that a timestamp claims.
+    pub timestamp: Option<UnixTime>,
+    pub nested: bool,
+}
+
+/// Nested signatures in one file; real ones have one.
+const MOST_NESTED: usize = 8;
+
+/// Verifies a file's embedded signature.
+///
+/// # Errors
+///
+/// [`Code`] has every reason, as the error's code.
+pub fn verify(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Result<Proven, ProofError> {
+    Ok(checked(kind, source, policy)?)
+}
+
+/// What a file says of its signatures, the outer one first. Nothing of it is checked.
+///
+/// # Errors
+///
+/// No signature, or one that cannot be read.
+pub fn describe(kind: FileKind, source: &mut dyn Source) -> Result<Vec<Offer>, ProofError> {
+    let file = SignedFile::read(kind, source)?;
+    let data = SignedData::parse(file.signature())?;
+    let mut offers = vec![offer(&data, false)?];
+    for nested in data.signer.unsigned_values(oid::NESTED_SIGNATURE) {
+        offers.push(offer(&SignedData::parse(nested.whole)?, true)?);
+    }
+    Ok(offers)
+}
+
+/// A signed file, read as far as its signature.
+enum SignedFile {
+    Pe(pe::Image),
+    Msi(msi::Package),
+    PowerShell(script::Script),
+    Cab(cab::Cabinet),
+    Cat(Vec<u8>),
+}
+
+impl SignedFile {
+    fn read(kind: FileKind, source: &mut dyn Source) -> Result<Self, Fault> {
+        Ok(match kind {
+            FileKind::Pe => Self::Pe(pe::read(source)?),
+            FileKind::Msi => Self::Msi(msi::read(source)?),
+            FileKind::PowerShell => Self::PowerShell(script::read(source)?),
+            FileKind::Cab => Self::Cab(cab::read(source)?),
+            FileKind::Cat => Self::Cat(source::whole(source)?),
+        })
+    }
+
+    fn signature(&self) -> &[u8] {
+        match self {
+            Self::Pe(image) => &image.signature,
+            Self::Msi(package) => &package.signature,
+            Self::PowerShell(script) => &script.signature,
+            Self::Cab(cabinet) => &cabinet.signature,
+            Self::Cat(whole) => whole,
+        }
+    }
+
+    /// The digest that a signature is over; a catalog's is in the signature alone.
+    fn digest(&self, source: &mut dyn Source, algorithm: Algorithm) -> Result<Option<Vec<u8>>, Fault> {
+        match self {
+            Self::Pe(image) => image.digest(source, algorithm).map(Some),
+            Self::Msi(package) => package.digest(source, algorithm).map(Some),
+            Self::PowerShell(script) => Ok(Some(script.digest(algorithm))),
+            Self::Cab(cabinet) => cabinet.digest(source, algorithm).map(Some),
+            Self::Cat(_) => Ok(None),
+        }
+    }
+}
+
+/// What one signature has shown.
+struct Shown<'a> {
+    leaf: Certificate<'a>,
+    root: Root,
+    algorithm: Algorithm,
+    stamp: Option<Stamp>,
+    /// Attributes beside the signature that nobody signed and that mean nothing here. Installers
+    /// put data of their own into them; it can be changed without a trace.
+    unsigned: Vec<String>,
+}
+
+fn checked(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Result<Proven, Fault> {
+    let file = SignedFile::read(kind, source)?;
+    let data = SignedData::parse(file.signature())?;
+    let nested = data.signer.unsigned_values(oid::NESTED_SIGNATURE);
+    if nested.len() > MOST_NESTED {
+        let count = nested.len();
+        return Err(Code::SeveralSignatures.because(format!("{count} signatures are nested in one")));
+    }
+    let shown = signature(kind, source, &file, &data, policy)?;
+    for (number, nested) in nested.iter().enumerate() {
+        let of_nested = |fault: Fault| fault.of_nested(number + 1);
+        let data = SignedData::parse(nested.whole).map_err(of_nested)?;
+        if !data.signer.unsigned_values(oid::NESTED_SIGNATURE).is_empty() {
+            return Err(of_nested(Code::SeveralSignatures.because("it has nested signatures itself")));
+        }
+        signature(kind, source, &file, &data, policy).map_err(of_nested)?;
+    }
+    Ok(proven(&shown, nested.len()))
+}
+
+/// One signature of a file.
+fn signature<'a>(
+    kind: FileKind,
+    source: &mut dyn Source,
+    file: &SignedFile,
+    data: &SignedData<'a>,
+    policy: &Policy,
+) -> Result<Shown<'a>, Fault> {
+    let algorithm = covered(kind, source, file, data)?;
+    let leaf = data.leaf()?;
+    data.signer.check(data.content_type, data.content.body, &leaf)?;
+    if [algorithm, data.signer.digest].contains(&Algorithm::Sha1) && !policy.allow_sha1 {
+        return Err(
+            Code::Sha1.because("the signature is over a SHA-1 digest, which the policy does not allow")
+        );
+    }
+    let stamp = timestamp::prove(data, policy)?;
+    if stamp.is_none() && policy.require_timestamp {
+        return Err(Code::TimestampMissing.because("no timestamp, which the policy demands"));
+    }
+    let root = trusted(&leaf, data, stamp.as_ref(), policy)?;
+    if let Some(publisher) = &policy.publisher {
+        publisher.check(&leaf)?;
+    }
+    let known = [oid::TIMESTAMP_TOKEN, oid::COUNTERSIGNATURE, oid::NESTED_SIGNATURE];
+    let unsigned = data.signer.unsigned.iter().filter(|attribute| !known.contains(&attribute.kind));
+    let unsigned = unsigned.map(|attribute| attribute.kind.to_string()).collect();
+    Ok(Shown { leaf, root, algorithm, stamp, unsigned })
+}
+
+/// That the signature is over this file: the digest it is over, by which algorithm.
+fn covered(
+    kind: FileKind,
+    source: &mut dyn Source,
+    file: &SignedFile,
+    data: &SignedData<'_>,
+) -> Result<Algorithm, Fault> {
+    let expected = if kind == FileKind::Cat { oid::TRUST_LIST } else { oid::INDIRECT_DATA };
+    if data.content_type != expected {
+        let found = data.content_type;
+        return Err(Code::WrongContent.because(format!("the signature is over content of type {found}")));
+    }
+    if kind == FileKind::Cat {
+        return Ok(data.signer.digest);
+    }
+    let indirect = Indirect::parse(data.content, kind)?;
+    let found = file.digest(source, indirect.algorithm)?;
+    if found.as_deref() != Some(indirect.digest) {
+        return Err(Code::FileDigest.because(format!(
+            "the file is not the one that was signed: its {} is {}, the signed one {}",
+            indirect.algorithm.as_str(),
+            hex(found.as_deref().unwrap_or_default()),
+            hex(indirect.digest)
+        )));
+    }
+    Ok(indirect.algorithm)
+}
+
+/// The root that the signer leads to, at the time that counts, by the policy's certificates.
+fn trusted(
+    leaf: &Certificate<'_>,
+    data: &SignedData<'_>,
+    stamp: Option<&Stamp>,
+    policy: &Policy,
+) -> Result<Root, Fault> {
+    let at = stamp.map_or(policy.at, |stamp| stamp.at);
+    let purpose = Purpose::CodeSigning;
+    let question = Question { roots: &policy.roots, purpose, at, allow_sha1: policy.allow_sha1 };
+    let chain = chain::build(leaf, &data.certificates, question)?;
+    let for_life = leaf.purposes()?.is_some_and(|purposes| purposes.contains(&oid::LIFETIME_SIGNING));
+    if for_life && at != policy.at {
+        // Such a signature ends with its certificate, whatever its timestamp says.
+        chain::build(leaf, &data.certificates, Question { at: policy.at, ..question })?;
+    }
+    let authorities = chain.authorities.iter().map(|der| crate::embedded::sha256(der));
+    let mut own = std::iter::once(leaf.sha256()).chain(authorities);
+    let pinned = |found: String| policy.certificates.iter().any(|pin| pin.eq_ignore_ascii_case(&found));
+    if !policy.certificates.is_empty() && !own.any(pinned) {
+        let (subject, sha256) = (leaf.subject(), leaf.sha256());
+        return Err(Code::CertificatePin
+            .because(format!("neither `{subject}` (SHA-256 {sha256}) nor an authority of it is pinned")));
+    }
+    Ok(chain.root.clone())
+}
+
+fn proven(shown: &Shown<'_>, nested: usize) -> Proven {
+    let stamp = shown.stamp.as_ref();
+    let time = stamp.map_or_else(|| "none".to_owned(), |stamp| instant(stamp.at));
+    let mut facts = BTreeMap::from([
+        ("signer".to_owned(), shown.leaf.subject()),
+        ("issuer".to_owned(), shown.leaf.issuer()),
+        ("leafSha256".to_owned(), shown.leaf.sha256()),
+        ("root".to_owned(), shown.root.subject.clone()),
+        ("rootSha256".to_owned(), shown.root.sha256.clone()),
+        ("digestAlgorithm".to_owned(), shown.algorithm.as_str().to_owned()),
+        ("time".to_owned(), time.clone()),
+        ("nested".to_owned(), nested.to_string()),
+        ("revocation".to_owned(), "not checked".to_owned()),
+    ]);
+    if !shown.unsigned.is_empty() {
+        facts.insert("unsignedAttributes".to_owned(), shown.unsigned.join(" "));
+    }
+    let mut detail = format!("signed by `{}`", shown.leaf.subject());
+    if let Some(stamp) = stamp {
+        facts.insert("timestampSigner".to_owned(), stamp.signer.clone());
+        facts.insert("timestampForm".to_owned(), stamp.form.to_owned());
+        detail = format!("{detail} at {time}");
+    }
+    Proven { verdict: Verdict::Verified, detail, facts }
+}
+
+fn offer(data: &SignedData<'_>, nested: bool) -> Result<Offer, Fault> {
+    let leaf = data.leaf()?;
+    Ok(Offer {
+        signer: leaf.subject(),
+        issuer: leaf.issuer(),
+        certificate: leaf.sha256(),
+        not_before: UnixTime::since_unix_epoch(Duration::from_secs(leaf.not_before())),
+        not_after: UnixTime::since_unix_epoch(Duration::from_secs(leaf.not_after())),
+        digest_algorithm: data.signer.digest.as_str(),
+        timestamp: timestamp::claimed(&data.signer),
+        nested,
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

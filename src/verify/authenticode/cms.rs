@@ -1,0 +1,212 @@
+//! CMS SignedData, as far as Authenticode and its timestamps use it: one signer, content inside.
+
+use der::oid::ObjectIdentifier;
+
+use super::code::{Code, Fault};
+use super::digest::Algorithm;
+use super::tlv::{self, Element, Elements, Malformed, context};
+use crate::verify::chain::{Certificate, oid};
+
+/// A signature with its content and the certificates beside it.
+#[derive(Debug)]
+pub(crate) struct SignedData<'a> {
+    pub(crate) content_type: ObjectIdentifier,
+    pub(crate) content: Element<'a>,
+    /// X.509 certificates only: timestamps of Microsoft hold attribute certificates too.
+    pub(crate) certificates: Vec<&'a [u8]>,
+    pub(crate) signer: Signer<'a>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Signer<'a> {
+    identity: Identity<'a>,
+    pub(crate) digest: Algorithm,
+    /// As they are hashed.
+    signed_bytes: Vec<u8>,
+    signed: Vec<Attribute<'a>>,
+    signature_algorithm: ObjectIdentifier,
+    pub(crate) signature: &'a [u8],
+    pub(crate) unsigned: Vec<Attribute<'a>>,
+}
+
+#[derive(Debug)]
+enum Identity<'a> {
+    IssuerAndSerial { issuer: &'a [u8], serial: &'a [u8] },
+    Key(&'a [u8]),
+}
+
+#[derive(Debug)]
+pub(crate) struct Attribute<'a> {
+    pub(crate) kind: ObjectIdentifier,
+    pub(crate) values: Vec<Element<'a>>,
+}
+
+impl From<Malformed> for Fault {
+    fn from(Malformed(what): Malformed) -> Self {
+        Code::CmsMalformed.because(format!("the signature cannot be read at {what}"))
+    }
+}
+
+impl<'a> SignedData<'a> {
+    /// A ContentInfo that holds SignedData and nothing after it.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
+        let mut outer = tlv::only(bytes, tlv::SEQUENCE, "ContentInfo")?.inner();
+        if outer.expect(tlv::OID, "content type")?.oid("content type")? != oid::SIGNED_DATA {
+            return Err(Code::CmsMalformed.because("the signature is no CMS SignedData"));
+        }
+        let wrapped = outer.expect(context(0), "SignedData")?;
+        outer.finish("ContentInfo")?;
+        let mut data = tlv::only(wrapped.body, tlv::SEQUENCE, "SignedData")?.inner();
+        data.expect(tlv::INTEGER, "version")?;
+        data.expect(tlv::SET, "digestAlgorithms")?;
+        let (content_type, content) = content(data.expect(tlv::SEQUENCE, "encapContentInfo")?)?;
+        let certificates = match data.optional(context(0), "certificates")? {
+            Some(set) => set.inner().all("certificates")?,
+            None => Vec::new(),
+        };
+        data.optional(context(1), "crls")?;
+        let signers = data.expect(tlv::SET, "signerInfos")?.inner().all("signerInfos")?;
+        data.finish("SignedData")?;
+        let [signer] = signers.as_slice() else {
+            let count = signers.len();
+            return Err(Code::SeveralSigners.because(format!("the signature has {count} signers, not one")));
+        };
+        let signer = Signer::parse(signer)?;
+        let certificates = certificates.iter().filter(|choice| choice.tag == tlv::SEQUENCE);
+        let certificates = certificates.map(|choice| choice.whole).collect();
+        Ok(Self { content_type, content, certificates, signer })
+    }
+
+    /// The signer's certificate.
+    pub(crate) fn leaf(&self) -> Result<Certificate<'a>, Fault> {
+        self.signer.certificate(&self.certificates)
+    }
+}
+
+fn content(info: Element<'_>) -> Result<(ObjectIdentifier, Element<'_>), Malformed> {
+    let mut info = info.inner();
+    let kind = info.expect(tlv::OID, "eContentType")?.oid("eContentType")?;
+    let wrapped = info.expect(context(0), "eContent")?;
+    info.finish("encapContentInfo")?;
+    let mut inner = wrapped.inner();
+    let content = inner.next("eContent")?;
+    inner.finish("eContent")?;
+    Ok((kind, content))
+}
+
+impl<'a> Signer<'a> {
+    pub(crate) fn parse(info: &Element<'a>) -> Result<Self, Fault> {
+        if info.tag != tlv::SEQUENCE {
+            return Err(Malformed("SignerInfo").into());
+        }
+        let mut info = info.inner();
+        info.expect(tlv::INTEGER, "version")?;
+        let identity = Identity::parse(info.next("sid")?)?;
+        let digest = Algorithm::parse(info.expect(tlv::SEQUENCE, "digestAlgorithm")?)?;
+        let signed = info.optional(context(0), "signedAttrs")?.ok_or_else(|| {
+            Code::SignedAttributes.because("the signer signed the content bare, without attributes")
+        })?;
+        let mut algorithm = info.expect(tlv::SEQUENCE, "signatureAlgorithm")?.inner();
+        let signature_algorithm =
+            algorithm.expect(tlv::OID, "signatureAlgorithm")?.oid("signatureAlgorithm")?;
+        let signature = info.expect(tlv::OCTET_STRING, "signature")?.body;
+        let unsigned = match info.optional(context(1), "unsignedAttrs")? {
+            Some(set) => attributes(set.inner())?,
+            None => Vec::new(),
+        };
+        info.finish("SignerInfo")?;
+        // RFC 5652, 5.4: what is signed carries the tag of SET, not the implicit one.
+        let mut signed_bytes = signed.whole.to_vec();
+        if let Some(tag) = signed_bytes.first_mut() {
+            *tag = tlv::SET;
+        }
+        let signed = attributes(signed.inner())?;
+        Ok(Self { identity, digest, signed_bytes, signed, signature_algorithm, signature, unsigned })
+    }
+
+    /// The certificate of this signer among others.
+    pub(crate) fn certificate(&self, certificates: &[&'a [u8]]) -> Result<Certificate<'a>, Fault> {
+        let readable = certificates.iter().filter_map(|der| Certificate::from_der(der).ok());
+        let mut own = readable.filter(|certificate| match self.identity {
+            Identity::IssuerAndSerial { issuer, serial } => certificate.is_named(issuer, serial),
+            Identity::Key(identifier) => certificate.has_key_identifier(identifier),
+        });
+        own.next().ok_or_else(|| {
+            Code::SignerCertificate.because("the signature does not hold its signer's certificate")
+        })
+    }
+
+    /// The only value of a signed attribute.
+    pub(crate) fn signed_value(&self, kind: ObjectIdentifier) -> Result<Option<Element<'a>>, Fault> {
+        let mut found = self.signed.iter().filter(|attribute| attribute.kind == kind);
+        let Some(attribute) = found.next() else { return Ok(None) };
+        match (attribute.values.as_slice(), found.next()) {
+            ([value], None) => Ok(Some(*value)),
+            _ => Err(Code::SignedAttributes.because(format!("the attribute {kind} is signed several times"))),
+        }
+    }
+
+    /// Values of an attribute that nobody signed.
+    pub(crate) fn unsigned_values(&self, kind: ObjectIdentifier) -> Vec<Element<'a>> {
+        let found = self.unsigned.iter().filter(|attribute| attribute.kind == kind);
+        found.flat_map(|attribute| attribute.values.iter().copied()).collect()
+    }
+
+    /// That this signer signed these bytes as content of this type.
+    pub(crate) fn check(
+        &self,
+        content_type: ObjectIdentifier,
+        content: &[u8],
+        leaf: &Certificate<'_>,
+    ) -> Result<(), Fault> {
+        let missing = |what| Code::SignedAttributes.because(format!("the signer did not sign the {what}"));
+        let kind = self.signed_value(oid::CONTENT_TYPE)?.ok_or_else(|| missing("content type"))?;
+        if kind.tag != tlv::OID || kind.oid("contentType")? != content_type {
+            return Err(Code::SignedAttributes.because("the signed content type is not that of the content"));
+        }
+        let digest = self.signed_value(oid::MESSAGE_DIGEST)?.ok_or_else(|| missing("digest"))?;
+        if digest.tag != tlv::OCTET_STRING || digest.body != self.digest.of(content) {
+            return Err(
+                Code::MessageDigest.because("the signed digest is not that of the signature's content")
+            );
+        }
+        let verification = self.digest.verification(self.signature_algorithm, leaf)?;
+        aws_lc_rs::signature::UnparsedPublicKey::new(verification, leaf.key())
+            .verify(&self.signed_bytes, self.signature)
+            .map_err(|_| {
+                Code::SignatureInvalid
+                    .because(format!("the key of `{}` did not make this signature", leaf.subject()))
+            })
+    }
+}
+
+impl<'a> Identity<'a> {
+    fn parse(sid: Element<'a>) -> Result<Self, Malformed> {
+        if sid.tag == 0x80 {
+            return Ok(Self::Key(sid.body));
+        }
+        if sid.tag != tlv::SEQUENCE {
+            return Err(Malformed("sid"));
+        }
+        let mut inner = sid.inner();
+        let issuer = inner.expect(tlv::SEQUENCE, "issuer")?.whole;
+        let serial = inner.expect(tlv::INTEGER, "serialNumber")?.body;
+        inner.finish("sid")?;
+        Ok(Self::IssuerAndSerial { issuer, serial })
+    }
+}
+
+fn attributes(set: Elements<'_>) -> Result<Vec<Attribute<'_>>, Malformed> {
+    let mut found = Vec::new();
+    for attribute in set.all("attributes")? {
+        if attribute.tag != tlv::SEQUENCE {
+            return Err(Malformed("attribute"));
+        }
+        let mut inner = attribute.inner();
+        let kind = inner.expect(tlv::OID, "attribute type")?.oid("attribute type")?;
+        let values = inner.expect(tlv::SET, "attribute values")?.inner().all("attribute values")?;
+        inner.finish("attribute")?;
+        found.push(Attribute { kind, values });
+    }
+    Ok(found)
+}

@@ -1,0 +1,62 @@
+//! What an Authenticode signature is over: the digest of a file, and of which kind it is.
+
+use super::FileKind;
+use super::code::{Code, Fault};
+use super::digest::Algorithm;
+use super::tlv::{self, Element};
+use crate::verify::chain::oid;
+
+/// SpcIndirectDataContent: the digest of a file.
+#[derive(Debug)]
+pub(crate) struct Indirect<'a> {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) digest: &'a [u8],
+}
+
+/// Class ids of the packages that hash an MSI and a PowerShell script, as their bytes stand.
+const MSI_PACKAGE: [u8; 16] = [0xf1, 0x10, 0x0c, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0x46];
+const POWERSHELL_PACKAGE: [u8; 16] =
+    [0x1f, 0xcc, 0x3b, 0x60, 0x59, 0x4b, 0x08, 0x4e, 0xb7, 0x24, 0xd2, 0xc6, 0x29, 0x7e, 0xf3, 0x51];
+
+impl<'a> Indirect<'a> {
+    pub(crate) fn parse(content: Element<'a>, kind: FileKind) -> Result<Self, Fault> {
+        if content.tag != tlv::SEQUENCE {
+            return Err(Code::CmsMalformed.because("the signed content is no SpcIndirectDataContent"));
+        }
+        let mut parts = content.inner();
+        let data = parts.expect(tlv::SEQUENCE, "SpcIndirectDataContent.data")?;
+        let mut digest = parts.expect(tlv::SEQUENCE, "SpcIndirectDataContent.messageDigest")?.inner();
+        parts.finish("SpcIndirectDataContent")?;
+        subject(data, kind)?;
+        let algorithm = Algorithm::parse(digest.expect(tlv::SEQUENCE, "DigestInfo")?)?;
+        let value = digest.expect(tlv::OCTET_STRING, "DigestInfo")?.body;
+        digest.finish("DigestInfo")?;
+        Ok(Self { algorithm, digest: value })
+    }
+}
+
+/// The signature names the kind of file that it is over, and it is this one.
+fn subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
+    let mut data = data.inner();
+    let found = data.expect(tlv::OID, "SpcIndirectDataContent.data")?.oid("SpcIndirectDataContent.data")?;
+    let package = match kind {
+        FileKind::Msi => Some(MSI_PACKAGE),
+        FileKind::PowerShell => Some(POWERSHELL_PACKAGE),
+        FileKind::Pe | FileKind::Cab | FileKind::Cat => None,
+    };
+    let right = match package {
+        // SpcSipInfo: version, class id, …
+        Some(package) if found == oid::SUBJECT_PACKAGE => {
+            let mut info = data.expect(tlv::SEQUENCE, "SpcSipInfo")?.inner();
+            info.expect(tlv::INTEGER, "SpcSipInfo")?;
+            info.expect(tlv::OCTET_STRING, "SpcSipInfo")?.body == package
+        }
+        Some(_) => false,
+        None => found == if kind == FileKind::Cab { oid::CABINET } else { oid::PE_IMAGE },
+    };
+    if right {
+        return Ok(());
+    }
+    Err(Code::WrongContent
+        .because(format!("the signature is over another kind of file than {}", kind.as_str())))
+}

@@ -1,0 +1,119 @@
+//! Digest and signature algorithms that are accepted.
+
+use aws_lc_rs::digest;
+use aws_lc_rs::signature as check;
+use der::oid::ObjectIdentifier;
+
+use super::code::{Code, Fault};
+use super::tlv::{self, Element};
+use crate::verify::chain::{Certificate, LEAST_RSA_BITS, oid};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Algorithm {
+    /// Only where the policy allows it.
+    Sha1,
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+impl Algorithm {
+    /// An AlgorithmIdentifier.
+    pub(crate) fn parse(element: Element<'_>) -> Result<Self, Fault> {
+        let kind = element.inner().expect(tlv::OID, "digest algorithm")?.oid("digest algorithm")?;
+        match kind {
+            oid::SHA1 => Ok(Self::Sha1),
+            oid::SHA256 => Ok(Self::Sha256),
+            oid::SHA384 => Ok(Self::Sha384),
+            oid::SHA512 => Ok(Self::Sha512),
+            other => Err(Code::Algorithm.because(format!("the digest algorithm {other} is not accepted"))),
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Sha1 => "sha1",
+            Self::Sha256 => "sha256",
+            Self::Sha384 => "sha384",
+            Self::Sha512 => "sha512",
+        }
+    }
+
+    pub(crate) fn context(self) -> digest::Context {
+        digest::Context::new(match self {
+            Self::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
+            Self::Sha256 => &digest::SHA256,
+            Self::Sha384 => &digest::SHA384,
+            Self::Sha512 => &digest::SHA512,
+        })
+    }
+
+    pub(crate) fn of(self, bytes: &[u8]) -> Vec<u8> {
+        let mut context = self.context();
+        context.update(bytes);
+        context.finish().as_ref().to_vec()
+    }
+
+    /// How a signature with this digest by the key of a certificate is checked. The signature's
+    /// algorithm may name the key alone or key and digest, and has to agree with both.
+    pub(crate) fn verification(
+        self,
+        signature: ObjectIdentifier,
+        leaf: &Certificate<'_>,
+    ) -> Result<&'static dyn check::VerificationAlgorithm, Fault> {
+        let key = leaf.key_algorithm();
+        let refused = || {
+            let digest = self.as_str();
+            let key = key.oid;
+            Code::Algorithm.because(format!(
+                "the signature algorithm {signature} by a key {key} over {digest} is not accepted"
+            ))
+        };
+        if key.oid == oid::RSA {
+            if let Some(bits) = leaf.rsa_bits().filter(|bits| *bits < LEAST_RSA_BITS) {
+                let subject = leaf.subject();
+                return Err(Code::WeakKey.because(format!("`{subject}` has an RSA key of {bits} bits")));
+            }
+            let (own, algorithm) = self.rsa();
+            return if [oid::RSA, own].contains(&signature) { Ok(algorithm) } else { Err(refused()) };
+        }
+        let curve = key.parameters.as_ref().and_then(|curve| curve.decode_as::<ObjectIdentifier>().ok());
+        let (Some(curve), Some(own)) = (curve.filter(|_| key.oid == oid::EC), self.ecdsa()) else {
+            return Err(refused());
+        };
+        if ![oid::EC, own].contains(&signature) {
+            return Err(refused());
+        }
+        let algorithm: &'static dyn check::VerificationAlgorithm = match (curve, self) {
+            (oid::P256, Self::Sha256) => &check::ECDSA_P256_SHA256_ASN1,
+            (oid::P256, Self::Sha384) => &check::ECDSA_P256_SHA384_ASN1,
+            (oid::P256, Self::Sha512) => &check::ECDSA_P256_SHA512_ASN1,
+            (oid::P384, Self::Sha256) => &check::ECDSA_P384_SHA256_ASN1,
+            (oid::P384, Self::Sha384) => &check::ECDSA_P384_SHA384_ASN1,
+            (oid::P384, Self::Sha512) => &check::ECDSA_P384_SHA512_ASN1,
+            (oid::P521, Self::Sha256) => &check::ECDSA_P521_SHA256_ASN1,
+            (oid::P521, Self::Sha384) => &check::ECDSA_P521_SHA384_ASN1,
+            (oid::P521, Self::Sha512) => &check::ECDSA_P521_SHA512_ASN1,
+            _ => return Err(refused()),
+        };
+        Ok(algorithm)
+    }
+
+    fn rsa(self) -> (ObjectIdentifier, &'static dyn check::VerificationAlgorithm) {
+        match self {
+            Self::Sha1 => (oid::SHA1_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY),
+            Self::Sha256 => (oid::SHA256_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA256),
+            Self::Sha384 => (oid::SHA384_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA384),
+            Self::Sha512 => (oid::SHA512_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA512),
+        }
+    }
+
+    fn ecdsa(self) -> Option<ObjectIdentifier> {
+        match self {
+            Self::Sha1 => None,
+            Self::Sha256 => Some(oid::ECDSA_WITH_SHA256),
+            Self::Sha384 => Some(oid::ECDSA_WITH_SHA384),
+            Self::Sha512 => Some(oid::ECDSA_WITH_SHA512),
+        }
+    }
+}

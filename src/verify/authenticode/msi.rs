@@ -1,0 +1,176 @@
+//! MSI packages and other compound files.
+//!
+//! The digest is over the content of every stream, storage by storage, in the order of their
+//! names in UTF-16LE bytes, each storage closed by its class id. A package may also carry a digest
+//! of names, sizes and times, and then that goes first. Sectors that no stream owns are in no
+//! digest: only a pin of the whole file covers them.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use aws_lc_rs::digest::Context;
+use cfb::{CompoundFile, Entry};
+
+use super::code::{Code, Fault};
+use super::digest::Algorithm;
+use super::source::{LIMIT, Source};
+
+const SIGNATURE: &str = "\u{5}DigitalSignature";
+const METADATA: &str = "\u{5}MsiDigitalSignatureEx";
+/// Storages inside storages; installers nest one level.
+const DEEPEST: usize = 16;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Package {
+    pub(crate) signature: Vec<u8>,
+    /// Digest of names, sizes and times.
+    metadata: Option<Vec<u8>>,
+}
+
+type Compound<'a> = CompoundFile<&'a mut dyn Source>;
+
+pub(crate) fn read(source: &mut dyn Source) -> Result<Package, Fault> {
+    let mut compound = open(source)?;
+    let metadata = stream(&mut compound, METADATA)?;
+    match stream(&mut compound, SIGNATURE)? {
+        Some(signature) => Ok(Package { signature, metadata }),
+        None => Err(Code::Unsigned.because("no embedded signature")),
+    }
+}
+
+impl Package {
+    pub(crate) fn digest(&self, source: &mut dyn Source, algorithm: Algorithm) -> Result<Vec<u8>, Fault> {
+        let mut compound = open(source)?;
+        let root = compound.root_entry();
+        let mut context = algorithm.context();
+        if let Some(signed) = &self.metadata {
+            let mut metadata = algorithm.context();
+            add_metadata(&compound, &root, &mut metadata, 0)?;
+            if metadata.finish().as_ref() != signed.as_slice() {
+                return Err(
+                    Code::MsiMetadata.because("names, sizes or times in the package are not the signed ones")
+                );
+            }
+            context.update(signed);
+        }
+        add_content(&mut compound, &root, &mut context, 0)?;
+        Ok(context.finish().as_ref().to_vec())
+    }
+}
+
+fn open(source: &mut dyn Source) -> Result<Compound<'_>, Fault> {
+    CompoundFile::open(source).map_err(|error| malformed(&error.to_string()))
+}
+
+fn malformed(why: &str) -> Fault {
+    Code::FileMalformed.because(format!("no compound file: {why}"))
+}
+
+fn stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>>, Fault> {
+    let path = Path::new("/").join(name);
+    if !compound.is_stream(&path) {
+        return Ok(None);
+    }
+    let mut stream = compound.open_stream(&path)?;
+    if stream.len() > LIMIT {
+        return Err(Code::TooLarge.because("the stream that holds the signature is over the limit"));
+    }
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// What a storage holds, in the order of the digest; the signature's own streams are no part.
+fn members(compound: &Compound<'_>, storage: &Entry, depth: usize) -> Result<Vec<Entry>, Fault> {
+    if depth > DEEPEST {
+        return Err(malformed("storages are nested too deep"));
+    }
+    let mut found: Vec<(Vec<u8>, Entry)> = Vec::new();
+    for entry in compound.read_storage(path(storage))? {
+        if depth > 0 || ![SIGNATURE, METADATA].contains(&entry.name()) {
+            found.push((utf16(entry.name()), entry));
+        }
+    }
+    // Where one name starts with the other, the longer one comes first.
+    found.sort_by(|(a, _), (b, _)| {
+        let common = a.len().min(b.len());
+        a[..common].cmp(&b[..common]).then(b.len().cmp(&a.len()))
+    });
+    Ok(found.into_iter().map(|(_, entry)| entry).collect())
+}
+
+fn path(entry: &Entry) -> PathBuf {
+    entry.path().to_path_buf()
+}
+
+fn utf16(name: &str) -> Vec<u8> {
+    name.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+fn add_content(
+    compound: &mut Compound<'_>,
+    storage: &Entry,
+    context: &mut Context,
+    depth: usize,
+) -> Result<(), Fault> {
+    for entry in members(compound, storage, depth)? {
+        if entry.is_stream() {
+            let mut stream = compound.open_stream(path(&entry))?;
+            let mut buffer = vec![0; 1 << 16];
+            loop {
+                let count = stream.read(&mut buffer)?;
+                if count == 0 {
+                    break;
+                }
+                context.update(&buffer[..count]);
+            }
+        } else {
+            add_content(compound, &entry, context, depth + 1)?;
+        }
+    }
+    context.update(&storage.clsid().to_bytes_le());
+    Ok(())
+}
+
+fn add_metadata(
+    compound: &Compound<'_>,
+    storage: &Entry,
+    context: &mut Context,
+    depth: usize,
+) -> Result<(), Fault> {
+    describe(storage, context);
+    for entry in members(compound, storage, depth)? {
+        if entry.is_stream() {
+            describe(&entry, context);
+        } else {
+            add_metadata(compound, &entry, context, depth + 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn describe(entry: &Entry, context: &mut Context) {
+    if !entry.is_root() {
+        context.update(&utf16(entry.name()));
+    }
+    if entry.is_stream() {
+        // The lower half of the size.
+        context.update(&entry.len().to_le_bytes()[..4]);
+    } else {
+        context.update(&entry.clsid().to_bytes_le());
+    }
+    context.update(&entry.state_bits().to_le_bytes());
+    if !entry.is_root() {
+        context.update(&filetime(entry.created()));
+        context.update(&filetime(entry.modified()));
+    }
+}
+
+/// Tenths of microseconds since 1601, as the file holds them.
+fn filetime(time: SystemTime) -> [u8; 8] {
+    const SECONDS_TO_1970: u64 = 11_644_473_600;
+    let start = SystemTime::UNIX_EPOCH - Duration::from_secs(SECONDS_TO_1970);
+    let since = time.duration_since(start).unwrap_or_default();
+    u64::try_from(since.as_nanos() / 100).unwrap_or(u64::MAX).to_le_bytes()
+}

@@ -1,0 +1,152 @@
+//! Who is to have signed: attributes of the certificate's subject, each exactly.
+
+use std::str::FromStr;
+
+use der::oid::ObjectIdentifier;
+
+use super::code::{Code, Fault};
+use crate::verify::chain::{Certificate, kind};
+
+/// `O=Microsoft Corporation`, `CN=…,O=…`, or any other part of a subject, in any order.
+///
+/// For each attribute that is named, the certificate has these values and no others: so neither a
+/// part of a name nor a second name beside it will do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Publisher {
+    /// As it was written.
+    text: String,
+    wanted: Vec<(String, ObjectIdentifier, Vec<String>)>,
+}
+
+/// A publisher that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no publisher: {why}")]
+pub struct PublisherError {
+    text: String,
+    why: String,
+}
+
+impl FromStr for Publisher {
+    type Err = PublisherError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = |why: String| PublisherError { text: text.to_owned(), why };
+        let mut wanted: Vec<(String, ObjectIdentifier, Vec<String>)> = Vec::new();
+        for (key, value) in parts(text).map_err(|why| error(why.to_owned()))? {
+            let oid = kind(&key).ok_or_else(|| error(format!("`{key}` is no attribute of a name")))?;
+            if value.is_empty() {
+                return Err(error(format!("`{key}` has no value")));
+            }
+            match wanted.iter_mut().find(|(_, known, _)| *known == oid) {
+                Some((_, _, values)) => values.push(value),
+                None => wanted.push((key, oid, vec![value])),
+            }
+        }
+        for (_, _, values) in &mut wanted {
+            values.sort();
+        }
+        Ok(Self { text: text.to_owned(), wanted })
+    }
+}
+
+impl Publisher {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn check(&self, leaf: &Certificate<'_>) -> Result<(), Fault> {
+        for (key, oid, wanted) in &self.wanted {
+            let mut found = leaf.subject_values(*oid);
+            found.sort();
+            if found != *wanted {
+                let subject = leaf.subject();
+                let wanted = wanted.join("`, `");
+                return Err(Code::Publisher
+                    .because(format!("the signer is `{subject}`; its {key} is not exactly `{wanted}`")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `key=value` parts. A value stands plain, with `\` before what is special, or in quotes.
+fn parts(text: &str) -> Result<Vec<(String, String)>, &'static str> {
+    let mut found = Vec::new();
+    let mut letters = text.chars().peekable();
+    loop {
+        let mut key = String::new();
+        loop {
+            match letters.next() {
+                Some('=') => break,
+                Some(',' | '"' | '\\') | None => return Err("a part is not `KEY=value`"),
+                Some(letter) => key.push(letter),
+            }
+        }
+        while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
+        let quoted = letters.next_if_eq(&'"').is_some();
+        let mut value = String::new();
+        // Blanks at the end are no part of a plain value; an escaped one is.
+        let mut kept = 0;
+        let more = loop {
+            match letters.next() {
+                Some('\\') => {
+                    value.push(letters.next().ok_or("it ends in `\\`")?);
+                    kept = value.len();
+                }
+                Some('"') if quoted => {
+                    kept = value.len();
+                    while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
+                    break match letters.next() {
+                        Some(',') => true,
+                        None => false,
+                        Some(_) => return Err("text after a quoted value"),
+                    };
+                }
+                Some(letter) if quoted => value.push(letter),
+                None if quoted => return Err("a quote is not closed"),
+                Some(',') => break true,
+                None => break false,
+                Some(letter) => {
+                    value.push(letter);
+                    if !letter.is_whitespace() {
+                        kept = value.len();
+                    }
+                }
+            }
+        };
+        value.truncate(kept);
+        found.push((key.trim().to_owned(), value));
+        if !more {
+            return Ok(found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_subject_in_any_order_and_quoting() {
+        let read = |text: &str| {
+            let publisher: Publisher = text.parse().unwrap();
+            publisher.wanted.into_iter().map(|(key, _, values)| (key, values)).collect::<Vec<_>>()
+        };
+        let one = |key: &str, value: &str| (key.to_owned(), vec![value.to_owned()]);
+        assert_eq!(read("O=Microsoft Corporation"), [one("O", "Microsoft Corporation")]);
+        assert_eq!(read(" CN = A B , O=C "), [one("CN", "A B"), one("O", "C")]);
+        assert_eq!(read("O=Foo\\, Inc.,CN=x"), [one("O", "Foo, Inc."), one("CN", "x")]);
+        assert_eq!(read("O=\"Foo, Inc.\", CN=x"), [one("O", "Foo, Inc."), one("CN", "x")]);
+        assert_eq!(read("O=a\\ "), [one("O", "a ")]);
+        assert_eq!(read("2.5.4.10=C"), [one("2.5.4.10", "C")]);
+        assert_eq!(read("OU=b,OU=a"), [("OU".to_owned(), vec!["a".to_owned(), "b".to_owned()])]);
+    }
+
+    #[test]
+    fn what_is_no_publisher() {
+        for text in ["", "Microsoft", "O=", "O=a,", "O=a,b", "O=\"a", "O=\"a\"b", "X=a", "O=a\\", ",O=a"] {
+            assert!(text.parse::<Publisher>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! PowerShell: the signature is a block of comments at the end.
+//!
+//! The digest is over the text before the line break that precedes the block, in UTF-16LE, the
+//! byte order mark included. A line that is no comment inside the block, and anything but blanks
+//! after it, would run although no digest covers it: both are refused.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::code::{Code, Fault};
+use super::digest::Algorithm;
+use super::source::{self, Source};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Script {
+    /// What is signed, in UTF-16LE.
+    text: Vec<u8>,
+    pub(crate) signature: Vec<u8>,
+}
+
+const BEGIN: &str = "# SIG # Begin signature block";
+const END: &str = "# SIG # End signature block";
+
+pub(crate) fn read(source: &mut dyn Source) -> Result<Script, Fault> {
+    let text = decoded(&source::whole(source)?)?;
+    let mut begins = starts(&text, BEGIN);
+    let Some(begin) = begins.next() else {
+        // An end without a beginning is no unsigned script.
+        return Err(match starts(&text, END).next() {
+            Some(_) => block("it ends without having begun"),
+            None => Code::Unsigned.because("no embedded signature"),
+        });
+    };
+    if begins.next().is_some() {
+        return Err(Code::SeveralSignatures.because("the script has several signature blocks"));
+    }
+    let Some(signed) = text[..begin].strip_suffix("\r\n") else {
+        return Err(block("no CRLF stands before it"));
+    };
+    let signature = block_of(&text[begin..])?;
+    Ok(Script { text: signed.encode_utf16().flat_map(u16::to_le_bytes).collect(), signature })
+}
+
+impl Script {
+    pub(crate) fn digest(&self, algorithm: Algorithm) -> Vec<u8> {
+        algorithm.of(&self.text)
+    }
+}
+
+/// Places of the lines that start so.
+fn starts<'a>(text: &'a str, line: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let places = text.match_indices(line).map(|(place, _)| place);
+    places.filter(|place| text[..*place].chars().next_back().is_none_or(|last| matches!(last, '\n' | '\r')))
+}
+
+/// Every encoding in which Windows PowerShell and this program read the same text.
+fn decoded(bytes: &[u8]) -> Result<String, Fault> {
+    let wrong = |why: &str| Code::Encoding.because(format!("the script's text cannot be read: {why}"));
+    if bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(wrong("it is UTF-16 in big-endian order"));
+    }
+    if !bytes.starts_with(&[0xff, 0xfe]) {
+        return Ok(std::str::from_utf8(bytes)
+            .map_err(|_| wrong("it is neither UTF-8 nor UTF-16LE"))?
+            .to_owned());
+    }
+    if !bytes.len().is_multiple_of(2) {
+        return Err(wrong("it ends in half a UTF-16 letter"));
+    }
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    String::from_utf16(&units).map_err(|_| wrong("it is broken UTF-16"))
+}
+
+fn block_of(text: &str) -> Result<Vec<u8>, Fault> {
+    let mut lines = text.split_inclusive('\n');
+    let bare =
+        |line: &str| line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
+    if lines.next().and_then(bare).as_deref() != Some(BEGIN) {
+        return Err(block("its first line goes on"));
+    }
+    let mut base64 = String::new();
+    loop {
+        let line = lines.next().ok_or_else(|| block("it has no end"))?;
+        let content = bare(line).unwrap_or_else(|| line.to_owned());
+        if content == END {
+            break;
+        }
+        if let Some(rest) = content.strip_prefix(END) {
+            return Err(after(rest));
+        }
+        let part = content.strip_prefix("# ").filter(|part| !part.is_empty());
+        let part = part.filter(|part| {
+            part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+        });
+        base64 += part.ok_or_else(|| block("a line in it is no part of a signature"))?;
+    }
+    let rest: String = lines.collect();
+    if !rest.chars().all(|letter| matches!(letter, ' ' | '\t' | '\r' | '\n')) {
+        return Err(after(&rest));
+    }
+    STANDARD.decode(base64).map_err(|_| block("it is no base64"))
+}
+
+fn block(why: &str) -> Fault {
+    Code::SignatureBlock.because(format!("the signature block is wrong: {why}"))
+}
+
+fn after(rest: &str) -> Fault {
+    let count = rest.trim().chars().count();
+    Code::TextAfterSignature.because(format!("{count} letters follow the signature block, unsigned"))
+}

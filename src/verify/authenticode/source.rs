@@ -1,0 +1,71 @@
+//! Bytes that are read in pieces: memory stays flat whatever the file's size.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use aws_lc_rs::digest::Context;
+
+use super::code::{Code, Fault};
+
+/// A file, or bytes in memory.
+pub trait Source: Read + Seek {}
+
+impl<T: Read + Seek> Source for T {}
+
+/// What is held in memory as a whole: a signature, a script, a catalog. Real ones are far below.
+pub(crate) const LIMIT: u64 = 32 << 20;
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Code::Unreadable.because(format!("the file cannot be read: {error}"))
+    }
+}
+
+pub(crate) fn length(source: &mut dyn Source) -> Result<u64, Fault> {
+    Ok(source.seek(SeekFrom::End(0))?)
+}
+
+/// Bytes at a place; fewer where the file ends.
+pub(crate) fn at(source: &mut dyn Source, start: u64, count: u64) -> Result<Vec<u8>, Fault> {
+    if count > LIMIT {
+        return Err(Code::TooLarge.because(format!("a part of {count} bytes is over the limit of {LIMIT}")));
+    }
+    source.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    source.take(count).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+pub(crate) fn whole(source: &mut dyn Source) -> Result<Vec<u8>, Fault> {
+    let length = length(source)?;
+    at(source, 0, length)
+}
+
+/// Adds the bytes from `start` up to `end`.
+pub(crate) fn hash(
+    source: &mut dyn Source,
+    context: &mut Context,
+    start: u64,
+    end: u64,
+) -> Result<(), Fault> {
+    source.seek(SeekFrom::Start(start))?;
+    let mut left = end.saturating_sub(start);
+    let mut buffer = vec![0; 1 << 16];
+    while left > 0 {
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let count = source.read(&mut buffer[..wanted])?;
+        if count == 0 {
+            return Err(Code::Unreadable.because("the file ends early"));
+        }
+        context.update(&buffer[..count]);
+        left -= count as u64;
+    }
+    Ok(())
+}
+
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}

@@ -1,0 +1,392 @@
+//! From a certificate to a pinned root, as it stood at a time.
+//!
+//! Roots are pinned by their bytes and belong to a use; the machine's own trust store plays no
+//! part. Revocation is not looked at: there is no offline source of it, and no proof claims it.
+
+mod certificate;
+pub(crate) mod oid;
+
+use std::time::Duration;
+
+use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, UnparsedPublicKey};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use der::oid::ObjectIdentifier;
+use rustls_pki_types::{
+    AlgorithmIdentifier, CertificateDer, InvalidSignature, SignatureVerificationAlgorithm, TrustAnchor,
+    UnixTime, alg_id,
+};
+use serde::Deserialize;
+use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, anchor_from_trusted_cert};
+
+pub use certificate::Certificate;
+pub(crate) use certificate::kind;
+
+use crate::embedded::Tree;
+
+/// RSA keys below this many bits prove nothing.
+pub const LEAST_RSA_BITS: usize = 2048;
+
+/// Why a certificate does not lead to a root.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChainError {
+    #[error("a certificate cannot be read")]
+    Malformed,
+    #[error("the certificate `{subject}` expired on {after}, and the signature counts at {at}")]
+    Expired { subject: String, after: String, at: String },
+    #[error("the certificate `{subject}` holds from {before}, and the signature counts at {at}")]
+    NotYetValid { subject: String, before: String, at: String },
+    #[error("`{subject}`, issued by `{issuer}`, leads to no pinned root for {purpose}")]
+    UntrustedRoot { subject: String, issuer: String, purpose: &'static str },
+    #[error("the certificate `{subject}` is not for {purpose} ({why})")]
+    Usage { subject: String, purpose: &'static str, why: &'static str },
+    #[error("the certificate `{subject}` has an RSA key of {bits} bits, under {LEAST_RSA_BITS}")]
+    WeakKey { subject: String, bits: usize },
+    #[error("the certificate chain of `{subject}` is signed with SHA-1")]
+    Sha1 { subject: String },
+    #[error("the certificate chain of `{subject}` does not hold: {why}")]
+    Invalid { subject: String, why: String },
+}
+
+/// Why roots cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RootError {
+    #[error("no certificate in PEM form (`-----BEGIN CERTIFICATE-----`)")]
+    Empty,
+    #[error("certificate {number} in the PEM cannot be read")]
+    Unreadable { number: usize },
+    #[error("trust/roots.json: {0}")]
+    List(String),
+    #[error("trust/{file} is not the certificate that trust/roots.json names: SHA-256 {found}")]
+    Differs { file: String, found: String },
+}
+
+/// What a certificate is to be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    CodeSigning,
+    Timestamping,
+}
+
+impl Purpose {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CodeSigning => "code signing",
+            Self::Timestamping => "timestamping",
+        }
+    }
+
+    pub(crate) fn oid(self) -> ObjectIdentifier {
+        match self {
+            Self::CodeSigning => oid::CODE_SIGNING,
+            Self::Timestamping => oid::TIME_STAMPING,
+        }
+    }
+
+    /// Authorities without extended key usage are common, Microsoft's among them: so it binds
+    /// where it is present. The leaf's is checked apart, because there it must be present.
+    fn usage(self) -> KeyUsage {
+        const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];
+        const TIME_STAMPING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 8];
+        KeyUsage::required_if_present(match self {
+            Self::CodeSigning => CODE_SIGNING,
+            Self::Timestamping => TIME_STAMPING,
+        })
+    }
+}
+
+/// A certificate that is trusted because of its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    pub subject: String,
+    /// Of the certificate, lower case.
+    pub sha256: String,
+    der: Vec<u8>,
+    not_before: u64,
+    not_after: u64,
+}
+
+impl Root {
+    /// # Errors
+    ///
+    /// Bytes that are no X.509 certificate.
+    pub fn from_der(der: &[u8]) -> Result<Self, ChainError> {
+        let certificate = Certificate::from_der(der)?;
+        Ok(Self {
+            subject: certificate.subject(),
+            sha256: certificate.sha256(),
+            not_before: certificate.not_before(),
+            not_after: certificate.not_after(),
+            der: der.to_vec(),
+        })
+    }
+
+    #[must_use]
+    pub fn der(&self) -> &[u8] {
+        &self.der
+    }
+
+    /// A root's own dates are no part of path validation in RFC 5280; here they bind, as they do
+    /// in OpenSSL.
+    fn holds(&self, at: UnixTime) -> bool {
+        (self.not_before..=self.not_after).contains(&at.as_secs())
+    }
+}
+
+/// Certificates of a PEM file; text around them is skipped.
+///
+/// # Errors
+///
+/// No certificate, or one that cannot be read.
+pub fn roots(pem: &[u8]) -> Result<Vec<Root>, RootError> {
+    const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+    const END: &str = "-----END CERTIFICATE-----";
+    let text = std::str::from_utf8(pem).map_err(|_| RootError::Empty)?;
+    let mut found = Vec::new();
+    for part in text.split(BEGIN).skip(1) {
+        let number = found.len() + 1;
+        let unreadable = || RootError::Unreadable { number };
+        let (body, _) = part.split_once(END).ok_or_else(unreadable)?;
+        let base64: String = body.split_ascii_whitespace().collect();
+        let der = STANDARD.decode(base64).map_err(|_| unreadable())?;
+        found.push(Root::from_der(&der).map_err(|_| unreadable())?);
+    }
+    if found.is_empty() { Err(RootError::Empty) } else { Ok(found) }
+}
+
+/// The roots that the program carries, by use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinnedRoots {
+    pub code_signing: Vec<Root>,
+    pub timestamping: Vec<Root>,
+}
+
+/// `trust/roots.json`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RootList {
+    roots: Vec<ListedRoot>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListedRoot {
+    /// In `trust/`.
+    file: String,
+    sha256: String,
+    r#use: Vec<Purpose>,
+    /// For people.
+    #[serde(rename = "subject")]
+    _subject: String,
+    #[serde(rename = "source")]
+    _source: String,
+}
+
+impl PinnedRoots {
+    /// Reads `trust/roots.json` of the manifests and the files it names.
+    ///
+    /// # Errors
+    ///
+    /// The list cannot be read, or a file is not the certificate whose digest the list holds.
+    pub fn read(manifests: &Tree) -> Result<Self, RootError> {
+        let list =
+            manifests.get("trust/roots.json").ok_or_else(|| RootError::List("is absent".to_owned()))?;
+        let list: RootList =
+            serde_json::from_slice(list).map_err(|error| RootError::List(error.to_string()))?;
+        let mut pinned = Self { code_signing: Vec::new(), timestamping: Vec::new() };
+        for listed in list.roots {
+            let file = listed.file;
+            let pem = manifests
+                .get(&format!("trust/{file}"))
+                .ok_or_else(|| RootError::List(format!("trust/{file} is absent")))?;
+            let [root] = roots(pem)?
+                .try_into()
+                .map_err(|_| RootError::List(format!("trust/{file} holds several certificates")))?;
+            if root.sha256 != listed.sha256 {
+                return Err(RootError::Differs { file, found: root.sha256 });
+            }
+            if listed.r#use.contains(&Purpose::Timestamping) {
+                pinned.timestamping.push(root.clone());
+            }
+            if listed.r#use.contains(&Purpose::CodeSigning) {
+                pinned.code_signing.push(root);
+            }
+        }
+        Ok(pinned)
+    }
+}
+
+/// What a chain was built for.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    pub roots: &'a [Root],
+    pub purpose: Purpose,
+    pub at: UnixTime,
+    pub allow_sha1: bool,
+}
+
+/// A chain that holds.
+#[derive(Debug, Clone)]
+pub struct Chain<'a> {
+    pub root: &'a Root,
+    /// Between leaf and root, the leaf's issuer first.
+    pub authorities: Vec<Vec<u8>>,
+}
+
+/// The chain of a leaf to a root that holds at the time.
+///
+/// # Errors
+///
+/// See [`ChainError`].
+pub fn build<'a>(
+    leaf: &Certificate<'_>,
+    others: &[&[u8]],
+    question: Question<'a>,
+) -> Result<Chain<'a>, ChainError> {
+    check_leaf(leaf, question.purpose)?;
+    let roots: Vec<&Root> = question.roots.iter().filter(|root| root.holds(question.at)).collect();
+    let roots_der: Vec<CertificateDer<'_>> =
+        roots.iter().map(|root| CertificateDer::from(root.der.as_slice())).collect();
+    let mut anchors: Vec<TrustAnchor<'_>> = Vec::new();
+    for der in &roots_der {
+        anchors.push(anchor_from_trusted_cert(der).map_err(|error| invalid(leaf, &error))?);
+    }
+    let others: Vec<CertificateDer<'_>> = others.iter().map(|der| CertificateDer::from(*der)).collect();
+    let end = CertificateDer::from(leaf.der);
+    let end = EndEntityCert::try_from(&end).map_err(|error| invalid(leaf, &error))?;
+    let mut algorithms = ALL_VERIFICATION_ALGS.to_vec();
+    if question.allow_sha1 {
+        algorithms.push(&RsaSha1);
+    }
+    let usage = question.purpose.usage();
+    let path = end
+        .verify_for_usage(&algorithms, &anchors, &others, question.at, usage, None, None)
+        .map_err(|error| explained(leaf, &others, question, error))?;
+    let place = anchors.iter().position(|anchor| {
+        anchor.subject == path.anchor().subject
+            && anchor.subject_public_key_info == path.anchor().subject_public_key_info
+    });
+    let root = place.and_then(|place| roots.get(place)).ok_or_else(|| untrusted(leaf, question.purpose))?;
+    let authorities = path.intermediate_certificates().map(|authority| authority.der().to_vec()).collect();
+    Ok(Chain { root, authorities })
+}
+
+/// What path validation leaves out: a leaf that does not say what it is for, and its key.
+fn check_leaf(leaf: &Certificate<'_>, purpose: Purpose) -> Result<(), ChainError> {
+    let refused = |why| ChainError::Usage { subject: leaf.subject(), purpose: purpose.as_str(), why };
+    let purposes = leaf.purposes()?.ok_or_else(|| refused("it has no extended key usage"))?;
+    if !purposes.contains(&purpose.oid()) {
+        return Err(refused("its extended key usage is another"));
+    }
+    if purpose == Purpose::Timestamping && purposes.len() != 1 {
+        return Err(refused("it may be used for something else too"));
+    }
+    if !leaf.may_sign()? {
+        return Err(refused("its key usage lacks digitalSignature"));
+    }
+    if leaf.is_authority() {
+        return Err(refused("it is an authority"));
+    }
+    match leaf.rsa_bits() {
+        Some(bits) if bits < LEAST_RSA_BITS => Err(ChainError::WeakKey { subject: leaf.subject(), bits }),
+        _ => Ok(()),
+    }
+}
+
+/// A refusal of path validation in our words.
+fn explained(
+    leaf: &Certificate<'_>,
+    others: &[CertificateDer<'_>],
+    question: Question<'_>,
+    error: Error,
+) -> ChainError {
+    let at = instant(question.at);
+    // Path validation names the time, not the certificate: the first one outside its dates it is.
+    let all = || {
+        let others = others.iter().filter_map(|der| Certificate::from_der(der).ok());
+        std::iter::once(leaf.clone()).chain(others)
+    };
+    let blamed = |time: UnixTime| {
+        let ends =
+            |found: &Certificate<'_>| [found.not_before(), found.not_after()].contains(&time.as_secs());
+        all().find(ends).map_or_else(|| leaf.subject(), |found| found.subject())
+    };
+    match error {
+        Error::CertExpired { not_after, .. } => {
+            ChainError::Expired { subject: blamed(not_after), after: instant(not_after), at }
+        }
+        Error::CertNotValidYet { not_before, .. } => {
+            ChainError::NotYetValid { subject: blamed(not_before), before: instant(not_before), at }
+        }
+        Error::UnknownIssuer => untrusted(leaf, question.purpose),
+        Error::UnsupportedSignatureAlgorithmContext(_)
+            if all().any(|found| {
+                [oid::SHA1_WITH_RSA, oid::ECDSA_WITH_SHA1].contains(&found.signature_algorithm())
+            }) =>
+        {
+            ChainError::Sha1 { subject: leaf.subject() }
+        }
+        Error::InvalidSignatureForPublicKey => {
+            let weak = all().find_map(|found| {
+                found.rsa_bits().filter(|bits| *bits < LEAST_RSA_BITS).map(|bits| (found.subject(), bits))
+            });
+            weak.map_or_else(
+                || invalid(leaf, &error),
+                |(subject, bits)| ChainError::WeakKey { subject, bits },
+            )
+        }
+        Error::RequiredEkuNotFoundContext(_) => ChainError::Usage {
+            subject: leaf.subject(),
+            purpose: question.purpose.as_str(),
+            why: "one of its authorities may not issue for it",
+        },
+        other => invalid(leaf, &other),
+    }
+}
+
+fn untrusted(leaf: &Certificate<'_>, purpose: Purpose) -> ChainError {
+    ChainError::UntrustedRoot { subject: leaf.subject(), issuer: leaf.issuer(), purpose: purpose.as_str() }
+}
+
+fn invalid(leaf: &Certificate<'_>, error: &Error) -> ChainError {
+    let why = match error {
+        Error::InvalidSignatureForPublicKey => "a certificate is not signed by the authority that it names",
+        Error::UnsupportedCriticalExtension => "a certificate has a critical extension that is not known",
+        Error::NameConstraintViolation => "a name is outside what an authority may issue",
+        Error::PathLenConstraintViolated => "more authorities than one of them allows",
+        Error::EndEntityUsedAsCa => "a certificate that is no authority has issued another",
+        other => return ChainError::Invalid { subject: leaf.subject(), why: other.to_string() },
+    };
+    ChainError::Invalid { subject: leaf.subject(), why: why.to_owned() }
+}
+
+/// Seconds since 1970 as people and JSON write a time.
+#[must_use]
+pub fn instant(time: UnixTime) -> String {
+    der::DateTime::from_unix_duration(Duration::from_secs(time.as_secs()))
+        .map_or_else(|_| format!("{} s after 1970", time.as_secs()), |time| time.to_string())
+}
+
+/// RSA with SHA-1, for chains of old files where a policy allows it.
+#[derive(Debug)]
+struct RsaSha1;
+
+impl SignatureVerificationAlgorithm for RsaSha1 {
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        alg_id::RSA_ENCRYPTION
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        // sha1WithRSAEncryption, NULL
+        const SHA1_WITH_RSA: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 5, 5, 0];
+        AlgorithmIdentifier::from_slice(SHA1_WITH_RSA)
+    }
+
+    fn verify_signature(&self, key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
+        UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, key)
+            .verify(message, signature)
+            .map_err(|_| InvalidSignature)
+    }
+}

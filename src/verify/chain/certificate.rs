@@ -1,0 +1,206 @@
+//! What a certificate says of itself.
+
+use der::asn1::{Ia5StringRef, PrintableStringRef, TeletexStringRef, Utf8StringRef};
+use der::oid::ObjectIdentifier;
+use der::{Decode as _, Encode as _, Tag, Tagged as _};
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier};
+use x509_cert::name::Name;
+use x509_cert::spki::AlgorithmIdentifierOwned;
+
+use super::{ChainError, oid};
+use crate::embedded::sha256;
+
+/// A certificate with the bytes it was read from.
+#[derive(Debug, Clone)]
+pub struct Certificate<'a> {
+    pub der: &'a [u8],
+    parsed: x509_cert::Certificate,
+}
+
+impl<'a> Certificate<'a> {
+    /// # Errors
+    ///
+    /// Bytes that are no X.509 certificate.
+    pub fn from_der(der: &'a [u8]) -> Result<Self, ChainError> {
+        let parsed = x509_cert::Certificate::from_der(der).map_err(|_| ChainError::Malformed)?;
+        Ok(Self { der, parsed })
+    }
+
+    /// The subject as text, the most specific part first.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        text(&self.parsed.tbs_certificate.subject)
+    }
+
+    #[must_use]
+    pub fn issuer(&self) -> String {
+        text(&self.parsed.tbs_certificate.issuer)
+    }
+
+    /// Values of one attribute of the subject.
+    #[must_use]
+    pub fn subject_values(&self, kind: ObjectIdentifier) -> Vec<String> {
+        let parts = self.parsed.tbs_certificate.subject.0.iter().flat_map(|part| part.0.iter());
+        parts.filter(|attribute| attribute.oid == kind).map(|attribute| string(&attribute.value)).collect()
+    }
+
+    /// Of the whole certificate, lower case.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        sha256(self.der)
+    }
+
+    /// Whether issuer (as DER) and serial number (its bytes as they stand) are this certificate's.
+    #[must_use]
+    pub fn is_named(&self, issuer: &[u8], serial: &[u8]) -> bool {
+        let certificate = &self.parsed.tbs_certificate;
+        certificate.serial_number.as_bytes() == serial
+            && certificate.issuer.to_der().is_ok_and(|der| der == issuer)
+    }
+
+    #[must_use]
+    pub fn has_key_identifier(&self, identifier: &[u8]) -> bool {
+        matches!(self.parsed.tbs_certificate.get::<SubjectKeyIdentifier>(),
+            Ok(Some((_, found))) if found.0.as_bytes() == identifier)
+    }
+
+    /// Seconds since 1970.
+    #[must_use]
+    pub fn not_before(&self) -> u64 {
+        self.parsed.tbs_certificate.validity.not_before.to_unix_duration().as_secs()
+    }
+
+    #[must_use]
+    pub fn not_after(&self) -> u64 {
+        self.parsed.tbs_certificate.validity.not_after.to_unix_duration().as_secs()
+    }
+
+    /// Extended key usage; `None` where the certificate does not say.
+    ///
+    /// # Errors
+    ///
+    /// The extension cannot be read or stands there twice.
+    pub fn purposes(&self) -> Result<Option<Vec<ObjectIdentifier>>, ChainError> {
+        let found = self.parsed.tbs_certificate.get::<ExtendedKeyUsage>();
+        Ok(found.map_err(|_| ChainError::Malformed)?.map(|(_, usage)| usage.0))
+    }
+
+    /// Whether the key may sign data: it may where the certificate does not say.
+    ///
+    /// # Errors
+    ///
+    /// The extension cannot be read or stands there twice.
+    pub fn may_sign(&self) -> Result<bool, ChainError> {
+        let found = self.parsed.tbs_certificate.get::<KeyUsage>().map_err(|_| ChainError::Malformed)?;
+        Ok(found.is_none_or(|(_, usage)| usage.digital_signature()))
+    }
+
+    #[must_use]
+    pub fn is_authority(&self) -> bool {
+        matches!(self.parsed.tbs_certificate.get::<BasicConstraints>(), Ok(Some((_, found))) if found.ca)
+    }
+
+    #[must_use]
+    pub fn key_algorithm(&self) -> &AlgorithmIdentifierOwned {
+        &self.parsed.tbs_certificate.subject_public_key_info.algorithm
+    }
+
+    /// The key itself, without its algorithm.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        self.parsed.tbs_certificate.subject_public_key_info.subject_public_key.raw_bytes()
+    }
+
+    /// By which the certificate was signed.
+    #[must_use]
+    pub fn signature_algorithm(&self) -> ObjectIdentifier {
+        self.parsed.signature_algorithm.oid
+    }
+
+    /// Bits of an RSA key; `None` for others.
+    #[must_use]
+    pub fn rsa_bits(&self) -> Option<usize> {
+        if self.key_algorithm().oid != oid::RSA {
+            return None;
+        }
+        let key = der::asn1::AnyRef::from_der(self.key()).ok()?;
+        let modulus = key.sequence(|reader| {
+            let modulus = der::asn1::UintRef::decode(reader)?;
+            der::asn1::UintRef::decode(reader).map(|_| modulus)
+        });
+        let bytes = modulus.ok()?.as_bytes();
+        let leading = bytes.first().map_or(8, |byte| byte.leading_zeros() as usize);
+        Some((bytes.len() * 8).saturating_sub(leading))
+    }
+}
+
+/// A name as publishers are written: `CN=…,O=…,C=…`.
+fn text(name: &Name) -> String {
+    let mut parts = Vec::new();
+    for attribute in name.0.iter().rev().flat_map(|part| part.0.iter()) {
+        parts.push(format!("{}={}", key(attribute.oid), escaped(&string(&attribute.value))));
+    }
+    parts.join(",")
+}
+
+/// Attribute types with the names that people write.
+const KEYS: &[(&str, ObjectIdentifier)] = &[
+    ("CN", oid::COMMON_NAME),
+    ("O", oid::ORGANIZATION),
+    ("OU", oid::ORGANIZATIONAL_UNIT),
+    ("L", oid::LOCALITY),
+    ("S", oid::STATE),
+    ("ST", oid::STATE),
+    ("C", oid::COUNTRY),
+    ("STREET", oid::STREET),
+    ("SERIALNUMBER", oid::SERIAL_NUMBER),
+    ("DC", oid::DOMAIN_COMPONENT),
+    ("E", oid::EMAIL),
+];
+
+fn key(kind: ObjectIdentifier) -> String {
+    // `ST` is RFC 4514's name of it; `S` is what Windows shows and is only understood.
+    let known = KEYS.iter().rev().find(|(_, oid)| *oid == kind);
+    known.map_or_else(|| kind.to_string(), |(name, _)| (*name).to_owned())
+}
+
+/// The type that a key of a written name means.
+pub(crate) fn kind(key: &str) -> Option<ObjectIdentifier> {
+    let known = KEYS.iter().find(|(name, _)| name.eq_ignore_ascii_case(key));
+    known.map(|(_, oid)| *oid).or_else(|| key.parse().ok())
+}
+
+fn escaped(value: &str) -> String {
+    let mut text = String::new();
+    for (position, letter) in value.chars().enumerate() {
+        let edge = position == 0 || position + 1 == value.chars().count();
+        if matches!(letter, ',' | '+' | '"' | '\\' | '<' | '>' | ';') || (letter == ' ' && edge) {
+            text.push('\\');
+        }
+        text.push(if letter.is_control() { '\u{fffd}' } else { letter });
+    }
+    text
+}
+
+fn string(value: &der::Any) -> String {
+    let known = match value.tag() {
+        Tag::Utf8String => Utf8StringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
+        Tag::PrintableString => PrintableStringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
+        Tag::Ia5String => Ia5StringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
+        Tag::TeletexString => TeletexStringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
+        Tag::BmpString => bmp(value.value()),
+        _ => None,
+    };
+    known.unwrap_or_else(|| {
+        let hex: String = value.value().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("#{hex}")
+    })
+}
+
+fn bmp(bytes: &[u8]) -> Option<String> {
+    if !bytes.len().is_multiple_of(2) {
+        return None;
+    }
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+    String::from_utf16(&units).ok()
+}

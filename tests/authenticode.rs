@@ -1,0 +1,331 @@
+//! Authenticode: files signed by the real tools and by Microsoft, and every way to spoil them.
+//!
+//! Each row of the table is also given to `osslsigncode verify`. Where this program refuses what
+//! that one accepts, the row says why.
+
+mod der;
+mod table;
+mod workshop;
+
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use imagegen::embedded::{Tree, sha256};
+use imagegen::verify::authenticode::{Code, FileKind, Policy, describe, verify};
+use imagegen::verify::chain::{PinnedRoots, roots};
+use imagegen::verify::{ProofError, Proven};
+use proptest::prelude::*;
+use rustls_pki_types::UnixTime;
+
+use table::Row;
+use workshop::{NOW, Workshop, workshop};
+
+fn seconds(time: u64) -> UnixTime {
+    UnixTime::since_unix_epoch(Duration::from_secs(time))
+}
+
+/// Trusts one of the workshop's roots.
+fn policy(workshop: &Workshop, root: &str) -> Policy {
+    let own = roots(&workshop.read(&format!("{root}.pem"))).unwrap();
+    Policy::new(&PinnedRoots { code_signing: own.clone(), timestamping: own }, seconds(NOW))
+}
+
+fn pinned() -> Policy {
+    Policy::new(&PinnedRoots::read(&Tree::manifests()).unwrap(), seconds(NOW))
+}
+
+fn check(kind: FileKind, bytes: &[u8], policy: &Policy) -> Result<Proven, ProofError> {
+    verify(kind, &mut Cursor::new(bytes), policy)
+}
+
+/// How long a run takes, the best of several.
+fn fastest(mut run: impl FnMut()) -> Duration {
+    let times = (0..5).map(|_| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    });
+    times.min().unwrap()
+}
+
+fn judged(workshop: &Workshop, row: &Row, failures: &mut Vec<String>) {
+    let found = check(row.kind, &row.bytes, &row.policy);
+    let verdict = found.as_ref().map_or_else(|error| error.code, |_| "ok");
+    if verdict != row.expected {
+        failures.push(format!("{}: {verdict} instead of {}: {found:?}", row.name, row.expected));
+    }
+    let (accepted, said) = workshop.accepts(&row.file(), &row.bytes, row.root, row.policy.at.as_secs());
+    match (found.is_ok(), accepted, row.stricter, row.looser) {
+        (true, true, None, None)
+        | (false, false, None, None)
+        | (false, true, Some(_), None)
+        | (true, false, None, Some(_)) => {}
+        (_, _, stricter, _) => failures.push(format!(
+            "{}: here {verdict}, osslsigncode {accepted}, stricter because {stricter:?}: {}",
+            row.name,
+            said.lines()
+                .filter(|line| line.contains("rror") || line.contains("MISMATCH"))
+                .collect::<Vec<_>>()
+                .join("; ")
+        )),
+    }
+}
+
+#[test]
+fn verdicts_agree_with_osslsigncode_or_are_stricter_for_a_reason() {
+    let Some(workshop) = workshop() else { return };
+    let rows = table::rows(&workshop);
+    let mut failures = Vec::new();
+    for row in &rows {
+        judged(&workshop, row, &mut failures);
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let good = rows.iter().filter(|row| row.expected == "ok").count();
+    let stricter = rows.iter().filter(|row| row.stricter.is_some()).count();
+    println!("{} files: {good} good, {} bad, stricter in {stricter}", rows.len(), rows.len() - good);
+    for row in rows.iter().filter(|row| row.stricter.is_some()) {
+        println!("stricter: {}: {}", row.name, row.stricter.unwrap());
+    }
+    // Every code has a row, but those that only a broken disk or a huge file gives.
+    for code in Code::ALL.iter().filter(|code| ![Code::Unreadable, Code::TooLarge].contains(code)) {
+        let shown = rows.iter().any(|row| row.expected == code.as_str());
+        assert!(shown, "no row is refused as {}", code.as_str());
+    }
+    assert!(good >= 15 && rows.len() - good >= 40, "{good} of {}", rows.len());
+}
+
+/// Wheels with files that Microsoft signed: package, version, SHA-256 of the wheel.
+const WHEELS: &[(&str, &str, &str)] = &[
+    ("debugpy", "1.8.22", "371a4ba4a5975eb958393903f3254cf983da7b1c7c178b3f987ee427f42515e3"),
+    ("msvc-runtime", "14.44.35112", "32f9c706009e16ccc319d6947ce3bffe20e5192bee52b18cf48313f9e7bedfbe"),
+];
+
+/// Images of a wheel, by name. `None` where the registry cannot be reached, which was said.
+fn wheel(package: &str, version: &str, digest: &str) -> Option<Vec<(String, Vec<u8>)>> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let platform = || folder("XDG_CACHE_HOME").unwrap_or_else(|| folder("HOME").unwrap().join(".cache"));
+    let cache = folder("IMAGEGEN_TEST_CACHE").unwrap_or_else(|| platform().join("imagegen-test"));
+    std::fs::create_dir_all(&cache).unwrap();
+    let wanted = cache.join(format!("{package}-{version}.whl"));
+    if !std::fs::read(&wanted).is_ok_and(|bytes| sha256(&bytes) == digest) {
+        let folder = cache.join(format!("{package}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1"]);
+        pip.args(["--platform=win_amd64", "--python-version=3.12", "--disable-pip-version-check", "-d"]);
+        let got = pip.arg(&folder).arg(format!("{package}=={version}")).output();
+        let made = std::fs::read_dir(&folder).unwrap().next().map(|entry| entry.unwrap().path());
+        if let Some(made) = &made {
+            std::fs::rename(made, &wanted).unwrap();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+        if made.is_none() {
+            println!("skipped: needs the registry");
+            println!("{got:?}");
+            return None;
+        }
+    }
+    let bytes = std::fs::read(&wanted).unwrap();
+    assert_eq!(sha256(&bytes), digest, "{package} {version}");
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
+    let mut images = Vec::new();
+    for place in 0..archive.len() {
+        let mut member = archive.by_index(place).unwrap();
+        let name = member.name().unwrap().into_owned();
+        if [".dll", ".exe", ".pyd"].iter().any(|end| name.ends_with(end)) {
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut member, &mut bytes).unwrap();
+            images.push((name, bytes));
+        }
+    }
+    Some(images)
+}
+
+/// What Microsoft signed; the wheel's own module is not.
+fn real() -> Option<Vec<(String, Vec<u8>)>> {
+    let mut all = Vec::new();
+    for (package, version, digest) in WHEELS {
+        all.extend(wheel(package, version, digest)?);
+    }
+    let unsigned = |file: &(String, Vec<u8>)| file.0.starts_with("msvc_runtime.");
+    let (own, signed): (Vec<_>, Vec<_>) = all.into_iter().partition(unsigned);
+    for (name, bytes) in own {
+        assert_eq!(check(FileKind::Pe, &bytes, &pinned()).unwrap_err().code, "unsigned", "{name}");
+    }
+    Some(signed)
+}
+
+#[test]
+fn files_of_microsoft_verify_with_the_pinned_roots() {
+    let Some(files) = real() else { return };
+    let mut policy = pinned();
+    policy.publisher = Some("O=Microsoft Corporation,C=US".parse().unwrap());
+    policy.require_timestamp = true;
+    let (mut nested, mut expired) = (0, 0);
+    for (name, bytes) in &files {
+        assert_eq!(FileKind::detect(name, &bytes[..8]), Some(FileKind::Pe), "{name}");
+        let proven = check(FileKind::Pe, bytes, &policy).unwrap_or_else(|error| panic!("{name}: {error}"));
+        nested += proven.facts["nested"].parse::<usize>().unwrap();
+        // Without the timestamp the same signature is worth nothing once its certificate has expired.
+        let offers = describe(FileKind::Pe, &mut Cursor::new(bytes)).unwrap();
+        assert_eq!(offers[0].signer, proven.facts["signer"], "{name}");
+        expired += usize::from(offers[0].not_after < policy.at);
+        let mut flipped = bytes.clone();
+        flipped[0x800] ^= 1;
+        assert_eq!(check(FileKind::Pe, &flipped, &policy).unwrap_err().code, "file-digest", "{name}");
+        let mut foreign = policy.clone();
+        foreign.publisher = Some("O=Microsoft".parse().unwrap());
+        assert_eq!(check(FileKind::Pe, bytes, &foreign).unwrap_err().code, "publisher", "{name}");
+        foreign = policy.clone();
+        foreign.roots.retain(|root| root.sha256 != proven.facts["rootSha256"]);
+        assert_eq!(check(FileKind::Pe, bytes, &foreign).unwrap_err().code, "untrusted-root", "{name}");
+    }
+    println!("{} files, {nested} nested signatures, {expired} with an expired certificate", files.len());
+    assert!(files.len() >= 15 && nested > 0 && expired > 0);
+}
+
+#[test]
+fn real_files_cost_little_beside_osslsigncode() {
+    let (Some(workshop), Some(files)) = (workshop(), real()) else { return };
+    let policy = pinned();
+    let roots: String = ["roots/microsoft-root-2010.pem", "roots/microsoft-root-2011.pem"]
+        .iter()
+        .map(|file| {
+            String::from_utf8(Tree::manifests().get(&format!("trust/{file}")).unwrap().to_vec()).unwrap()
+        })
+        .collect();
+    workshop.write("microsoft.pem", roots.as_bytes());
+    for (name, bytes) in &files {
+        let at = policy.at.as_secs();
+        let (accepted, said) = workshop.accepts("real.dll", bytes, "microsoft", at);
+        assert!(accepted, "{name}: {said}");
+        let own = fastest(|| assert!(check(FileKind::Pe, bytes, &policy).is_ok()));
+        let other = fastest(|| assert!(workshop.accepts("real.dll", bytes, "microsoft", at).0));
+        let ratio = other.as_secs_f64() / own.as_secs_f64();
+        println!("{name}: {} bytes, {own:?}, osslsigncode {other:?}: {ratio:.1} times", bytes.len());
+    }
+}
+
+#[test]
+fn roots_are_the_certificates_that_the_list_names() {
+    let pinned = PinnedRoots::read(&Tree::manifests()).unwrap();
+    assert_eq!((pinned.code_signing.len(), pinned.timestamping.len()), (7, 5));
+    let mut files = support_files();
+    let other = files["trust/roots/digicert-assured-id.pem"].clone();
+    files.insert("trust/roots/microsoft-root-2010.pem".to_owned(), other);
+    let swapped = PinnedRoots::read(&Tree::loaded("test".to_owned(), files)).unwrap_err();
+    assert_eq!(
+        swapped.to_string(),
+        "trust/roots/microsoft-root-2010.pem is not the certificate that trust/roots.json names: SHA-256 \
+         3e9099b5015e8f486c00bcea9d111ee721faba355a89bcf1df69561e3dc6325c"
+    );
+    assert!(roots(b"no certificate").is_err());
+    assert!(roots(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----").is_err());
+}
+
+fn support_files() -> std::collections::BTreeMap<String, Vec<u8>> {
+    crate::support::files(&crate::support::root().join("manifests"))
+}
+
+#[test]
+fn what_a_file_offers_is_told_without_a_root() {
+    let Some(workshop) = workshop() else { return };
+    let image = workshop.stamped("d.exe", &workshop::pe(true), "leaf", "tsa", workshop::THEN);
+    let image = workshop.sign("d.exe", &image, "leaf-ec", &["-nest", "-h", "sha512"]);
+    let offers = describe(FileKind::Pe, &mut Cursor::new(&image)).unwrap();
+    let told: Vec<_> =
+        offers.iter().map(|offer| (offer.digest_algorithm, offer.nested, offer.timestamp)).collect();
+    assert_eq!(told, [("sha256", false, Some(seconds(workshop::THEN))), ("sha512", true, None)]);
+    assert_eq!(offers[0].signer, "CN=Harness Publisher,O=Harness\\, Inc.,L=Timisoara,C=RO");
+    assert_eq!(offers[0].issuer, "CN=Harness Authority");
+    let proven = check(FileKind::Pe, &image, &policy(&workshop, "root")).unwrap();
+    assert_eq!(proven.facts["leafSha256"], offers[0].certificate);
+    assert_eq!(proven.facts["time"], "2022-06-01T00:00:00Z");
+    assert_eq!(proven.facts["timestampSigner"], "CN=Harness Time,O=Clock");
+    assert_eq!(proven.facts["revocation"], "not checked");
+    assert!(!proven.facts.contains_key("unsignedAttributes"));
+    let beside = workshop.sign("d.exe", &workshop::pe(true), "leaf", &["-addUnauthenticatedBlob"]);
+    let proven = check(FileKind::Pe, &beside, &policy(&workshop, "root")).unwrap();
+    assert_eq!(proven.facts["unsignedAttributes"], "1.3.6.1.4.1.42921.1.2.1");
+    // The subject as it is told can be demanded.
+    let mut demanding = policy(&workshop, "root");
+    demanding.publisher = Some(offers[0].signer.parse().unwrap());
+    check(FileKind::Pe, &image, &demanding).unwrap();
+}
+
+#[test]
+fn kinds_are_told_by_name_and_first_bytes() {
+    let compound = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
+    let cases: &[(&str, &[u8], Option<FileKind>)] = &[
+        ("kubelet.exe", b"MZ\x90\0", Some(FileKind::Pe)),
+        ("kubelet", b"MZ\x90\0", Some(FileKind::Pe)),
+        ("a.MSI", &compound, Some(FileKind::Msi)),
+        ("hns.psm1", b"function", Some(FileKind::PowerShell)),
+        ("A.PS1", b"MZ", Some(FileKind::PowerShell)),
+        ("a.cab", b"MSCF\0\0\0\0", Some(FileKind::Cab)),
+        ("a.cat", b"0\x82\x01\x02", Some(FileKind::Cat)),
+        ("a.der", b"0\x82\x01\x02", None),
+        ("a.zip", b"PK\x03\x04", None),
+        ("a.exe", b"", None),
+    ];
+    for (name, head, expected) in cases {
+        assert_eq!(FileKind::detect(name, head), *expected, "{name}");
+    }
+}
+
+/// Good files of every kind, spoiled at random places, and noise: an answer, never a panic.
+#[test]
+fn spoiled_files_are_refused_without_a_panic() {
+    let Some(workshop) = workshop() else { return };
+    let trusting = policy(&workshop, "root");
+    let nested = workshop.stamped("f.exe", &workshop::pe(true), "leaf", "tsa", workshop::THEN);
+    let script = workshop.stamped("f.ps1", b"'a'\r\n", "leaf", "tsa", workshop::THEN);
+    let good = [
+        (FileKind::Pe, workshop.sign("f.exe", &nested, "leaf-ec", &["-nest"])),
+        (FileKind::Msi, workshop.sign("f.msi", &workshop.msi(), "leaf", &["-add-msi-dse"])),
+        (FileKind::PowerShell, script),
+        (FileKind::Cab, workshop.sign("f.cab", &workshop.cab(), "leaf", &[])),
+        (FileKind::Cat, workshop.sign("f.cat", &workshop::catalog(), "leaf", &[])),
+    ];
+    for (kind, bytes) in &good {
+        check(*kind, bytes, &trusting).unwrap();
+    }
+    let edits = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4);
+    let strategy = (0..good.len(), edits, any::<Option<prop::sample::Index>>());
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        // More where `PROPTEST_CASES` asks for more.
+        cases: ProptestConfig::default().cases.max(4000),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let outcome = runner.run(&strategy, |(which, edits, cut)| {
+        let (kind, bytes) = &good[which];
+        let mut bytes = bytes.clone();
+        for (place, value) in edits {
+            let place = place.index(bytes.len());
+            bytes[place] ^= value;
+        }
+        if let Some(cut) = cut {
+            let length = cut.index(bytes.len());
+            bytes.truncate(length);
+        }
+        // Some bytes are in no digest; what matters is that there is an answer.
+        let _ = check(*kind, &bytes, &trusting);
+        let _ = describe(*kind, &mut Cursor::new(&bytes));
+        Ok(())
+    });
+    outcome.unwrap();
+    let noise = prop::collection::vec(any::<u8>(), 0..600);
+    let outcome = runner.run(&noise, |bytes| {
+        for kind in FileKind::ALL {
+            prop_assert!(check(*kind, &bytes, &trusting).is_err());
+        }
+        Ok(())
+    });
+    outcome.unwrap();
+}

@@ -1,0 +1,406 @@
+//! Makes signed files with the real tools: certificates by openssl, signatures by osslsigncode,
+//! packages by msibuild, cabinets by gcab. Nothing of it is kept.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::der::Node;
+
+/// 2026-11-20: the time of every check, unless a row says otherwise.
+pub const NOW: u64 = 1_795_132_800;
+/// 2022-06-01: inside the validity of the certificate that has expired.
+pub const THEN: u64 = 1_654_041_600;
+/// 2024-06-01: after it.
+pub const AFTER: u64 = 1_717_200_000;
+/// 2019-06-01: before any certificate.
+pub const BEFORE: u64 = 1_559_347_200;
+
+pub struct Workshop {
+    folder: PathBuf,
+}
+
+/// Certificate profiles: name, issuer, subject, key, from, to, extensions.
+type Profile =
+    (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
+
+const AUTHORITY: &str = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n";
+const SIGNER: &str =
+    "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=codeSigning\n";
+const STAMPER: &str =
+    "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=critical,timeStamping\n";
+const RSA: &str = "rsa:2048";
+const PUBLISHER: &str = "/C=RO/L=Timisoara/O=Harness, Inc./CN=Harness Publisher";
+
+const PROFILES: &[Profile] = &[
+    ("root", "root", "/CN=Harness Root", RSA, "2020", "2045", AUTHORITY),
+    ("twin-root", "twin-root", "/CN=Harness Root", RSA, "2020", "2045", AUTHORITY),
+    ("other-root", "other-root", "/CN=Other Root", RSA, "2020", "2045", AUTHORITY),
+    ("young-root", "young-root", "/CN=Young Root", RSA, "2025", "2045", AUTHORITY),
+    ("authority", "root", "/CN=Harness Authority", RSA, "2020", "2044", AUTHORITY),
+    ("leaf", "authority", PUBLISHER, RSA, "2021", "2043", SIGNER),
+    ("leaf-ec", "authority", PUBLISHER, "ec", "2021", "2043", SIGNER),
+    ("leaf-expired", "authority", PUBLISHER, RSA, "2021", "2023", SIGNER),
+    ("leaf-future", "authority", PUBLISHER, RSA, "2030", "2043", SIGNER),
+    ("leaf-no-eku", "authority", PUBLISHER, RSA, "2021", "2043", "basicConstraints=CA:FALSE\n"),
+    ("leaf-server", "authority", PUBLISHER, RSA, "2021", "2043", "extendedKeyUsage=serverAuth\n"),
+    (
+        "leaf-authority",
+        "authority",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2043",
+        "basicConstraints=critical,CA:TRUE\nextendedKeyUsage=codeSigning\n",
+    ),
+    (
+        "leaf-no-sign",
+        "authority",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2043",
+        "keyUsage=critical,keyEncipherment\nextendedKeyUsage=codeSigning\n",
+    ),
+    (
+        "leaf-lifetime",
+        "authority",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2023",
+        "keyUsage=critical,digitalSignature\nextendedKeyUsage=codeSigning,1.3.6.1.4.1.311.10.3.13\n",
+    ),
+    ("leaf-1024", "authority", PUBLISHER, "rsa:1024", "2021", "2043", SIGNER),
+    ("leaf-other-root", "other-root", PUBLISHER, RSA, "2021", "2043", SIGNER),
+    ("leaf-twin", "twin-root", PUBLISHER, RSA, "2021", "2043", SIGNER),
+    ("leaf-young", "young-root", PUBLISHER, RSA, "2021", "2043", SIGNER),
+    (
+        "leaf-longer",
+        "authority",
+        "/C=RO/L=Timisoara/O=Harness, Inc. Ltd/CN=Harness Publisher",
+        RSA,
+        "2021",
+        "2043",
+        SIGNER,
+    ),
+    (
+        "leaf-two-names",
+        "authority",
+        "/O=Harness, Inc./O=Evil/CN=Harness Publisher",
+        RSA,
+        "2021",
+        "2043",
+        SIGNER,
+    ),
+    ("leaf-sha1", "authority", PUBLISHER, RSA, "2021", "2043", SIGNER),
+    ("tsa", "authority", "/O=Clock/CN=Harness Time", RSA, "2020", "2043", STAMPER),
+    ("tsa-expired", "authority", "/O=Clock/CN=Old Time", RSA, "2020", "2021", STAMPER),
+    (
+        "tsa-wrong",
+        "authority",
+        "/O=Clock/CN=Wrong Time",
+        RSA,
+        "2020",
+        "2043",
+        "extendedKeyUsage=critical,serverAuth\n",
+    ),
+    (
+        "tsa-both",
+        "authority",
+        "/O=Clock/CN=Both",
+        RSA,
+        "2020",
+        "2043",
+        "keyUsage=critical,digitalSignature\nextendedKeyUsage=timeStamping,codeSigning\n",
+    ),
+    ("tsa-other-root", "other-root", "/O=Clock/CN=Harness Time", RSA, "2020", "2043", STAMPER),
+];
+
+/// Made once for the tests that run at a time; `None` where a tool is absent, which was said.
+pub fn workshop() -> Option<Arc<Workshop>> {
+    static SHARED: Mutex<Weak<Workshop>> = Mutex::new(Weak::new());
+    if !["openssl", "osslsigncode", "msibuild", "gcab"].iter().all(|tool| runs(tool)) {
+        println!("skipped: needs openssl, osslsigncode, msibuild and gcab");
+        return None;
+    }
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = shared.upgrade().unwrap_or_else(|| Arc::new(Workshop::new()));
+    *shared = Arc::downgrade(&made);
+    Some(made)
+}
+
+fn runs(tool: &str) -> bool {
+    Command::new(tool).arg("--version").output().is_ok()
+}
+
+impl Workshop {
+    fn new() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("signing-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let workshop = Self { folder };
+        let config = "[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\nrand_serial=yes\nunique_subject=no\n\
+                      default_md=sha256\npolicy=p\n[p]\ncountryName=optional\nlocalityName=optional\n\
+                      organizationName=optional\ncommonName=optional\n[req]\ndistinguished_name=n\n[n]\n";
+        workshop.write("ca.cnf", config.as_bytes());
+        workshop.write("index", b"");
+        for profile in PROFILES {
+            workshop.certify(profile);
+        }
+        workshop
+    }
+
+    fn certify(&self, &(name, issuer, subject, key, from, to, extensions): &Profile) {
+        let (request, key_file) = (format!("{name}.csr"), format!("{name}.key"));
+        let mut make = self.command("openssl");
+        make.args([
+            "req", "-config", "ca.cnf", "-nodes", "-subj", subject, "-keyout", &key_file, "-out", &request,
+        ]);
+        let make = if key == "ec" {
+            make.args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
+        } else {
+            make.args(["-newkey", key])
+        };
+        succeeded(&make.output().unwrap());
+        self.write("extensions", extensions.as_bytes());
+        let digest = if name.ends_with("sha1") { "sha1" } else { "sha256" };
+        let mut sign = self.command("openssl");
+        sign.args(["ca", "-batch", "-config", "ca.cnf", "-preserveDN", "-notext", "-md", digest]);
+        sign.args(["-in", &request, "-out", &format!("{name}.pem"), "-extfile", "extensions"]);
+        sign.args(["-startdate", &format!("{from}0101000000Z"), "-enddate", &format!("{to}0101000000Z")]);
+        sign.args(["-keyfile", &format!("{issuer}.key")]);
+        if name == issuer {
+            sign.arg("-selfsign");
+        } else {
+            sign.args(["-cert", &format!("{issuer}.pem")]);
+        }
+        succeeded(&sign.output().unwrap());
+        // What a signature carries: the leaf and the authority, never the root.
+        if extensions == AUTHORITY {
+            return;
+        }
+        let mut chain = self.read(&format!("{name}.pem"));
+        chain.extend(self.read("authority.pem"));
+        self.write(&format!("{name}.chain"), &chain);
+    }
+
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.folder).env_remove("OPENSSL_CONF");
+        command
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.folder.join(name), bytes).unwrap();
+    }
+
+    /// Signs bytes; the name's end says what they are.
+    pub fn sign(&self, name: &str, bytes: &[u8], leaf: &str, more: &[&str]) -> Vec<u8> {
+        self.write(&format!("in-{name}"), bytes);
+        let mut command = self.command("osslsigncode");
+        command.args(["sign", "-certs", &format!("{leaf}.chain"), "-key", &format!("{leaf}.key")]);
+        if !more.contains(&"-h") {
+            command.args(["-h", "sha256"]);
+        }
+        let _ = fs::remove_file(self.folder.join(name));
+        command.args(more).args(["-in", &format!("in-{name}"), "-out", name]);
+        succeeded(&command.output().unwrap());
+        self.read(name)
+    }
+
+    /// Signs with a timestamp of osslsigncode's own authority.
+    pub fn stamped(&self, name: &str, bytes: &[u8], leaf: &str, tsa: &str, at: u64) -> Vec<u8> {
+        let (certificates, key, at) = (format!("{tsa}.chain"), format!("{tsa}.key"), at.to_string());
+        self.sign(name, bytes, leaf, &["-TSA-certs", &certificates, "-TSA-key", &key, "-TSA-time", &at])
+    }
+
+    /// Signs with an old countersignature, from a server that speaks that protocol.
+    pub fn countersigned(&self, name: &str, bytes: &[u8], tsa: &str) -> Vec<u8> {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", server.local_addr().unwrap());
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.serve(&server, tsa));
+            self.sign(name, bytes, "leaf", &["-t", &url])
+        })
+    }
+
+    /// One request: base64 of a sequence with the signature inside, answered with SignedData over it.
+    fn serve(&self, server: &TcpListener, tsa: &str) {
+        let (mut client, _) = server.accept().unwrap();
+        let mut request = Vec::new();
+        let mut buffer = [0; 4096];
+        let body = loop {
+            let count = client.read(&mut buffer).unwrap();
+            assert!(count > 0, "the request ends early");
+            request.extend_from_slice(&buffer[..count]);
+            let text = String::from_utf8_lossy(&request).to_string();
+            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().unwrap())
+            });
+            if body.len() >= length.unwrap() {
+                break body.split_ascii_whitespace().collect::<String>();
+            }
+        };
+        let request = Node::parse(&STANDARD.decode(body).unwrap());
+        let signature = &request.at(&[1, 1, 0]).body;
+        self.write("imprint", signature);
+        let mut command = self.command("openssl");
+        command.args([
+            "cms",
+            "-sign",
+            "-binary",
+            "-nodetach",
+            "-nosmimecap",
+            "-outform",
+            "DER",
+            "-md",
+            "sha256",
+        ]);
+        command.args(["-in", "imprint", "-out", "answer", "-signer", &format!("{tsa}.pem")]);
+        command.args(["-inkey", &format!("{tsa}.key"), "-certfile", "authority.pem"]);
+        succeeded(&command.output().unwrap());
+        let answer = STANDARD.encode(self.read("answer"));
+        let length = answer.len();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {length}\r\n"
+        );
+        client.write_all(format!("{head}Connection: close\r\n\r\n{answer}").as_bytes()).unwrap();
+    }
+
+    /// What osslsigncode says of a file.
+    pub fn accepts(&self, name: &str, bytes: &[u8], root: &str, at: u64) -> (bool, String) {
+        self.write(name, bytes);
+        let (root, at) = (format!("{root}.pem"), at.to_string());
+        let mut command = self.command("osslsigncode");
+        command.args([
+            "verify",
+            "-CAfile",
+            &root,
+            "-TSA-CAfile",
+            &root,
+            "-time",
+            &at,
+            "-ignore-crl",
+            "-in",
+            name,
+        ]);
+        let output = command.output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).to_string())
+    }
+
+    /// A package with a table and a stream.
+    pub fn msi(&self) -> Vec<u8> {
+        let _ = fs::remove_file(self.folder.join("made.msi"));
+        self.write("icon.bin", b"an icon");
+        let query = "CREATE TABLE `Property` (`Property` CHAR(72) NOT NULL, `Value` CHAR(0) NOT NULL PRIMARY KEY `Property`)";
+        let row = "INSERT INTO `Property` (`Property`, `Value`) VALUES ('ProductName', 'Harness')";
+        let mut command = self.command("msibuild");
+        command.args([
+            "made.msi",
+            "-s",
+            "Harness",
+            "Harness",
+            ";1033",
+            "{12345678-1234-1234-1234-123456789012}",
+        ]);
+        succeeded(&command.output().unwrap());
+        succeeded(&self.command("msibuild").args(["made.msi", "-q", query, row]).output().unwrap());
+        succeeded(&self.command("msibuild").args(["made.msi", "-a", "Icon.x", "icon.bin"]).output().unwrap());
+        self.read("made.msi")
+    }
+
+    pub fn cab(&self) -> Vec<u8> {
+        self.write("inside.txt", b"text in a cabinet\n");
+        let mut command = self.command("gcab");
+        succeeded(&command.args(["-c", "-n", "made.cab", "inside.txt"]).output().unwrap());
+        self.read("made.cab")
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[track_caller]
+fn succeeded(output: &Output) {
+    let said = [output.stdout.as_slice(), &output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// The smallest image that has all headers and a section: PE32+, or PE32.
+pub fn pe(wide: bool) -> Vec<u8> {
+    let optional: u16 = if wide { 240 } else { 224 };
+    let mut image = vec![0; 0x40];
+    image[..2].copy_from_slice(b"MZ");
+    image[0x3c..0x40].copy_from_slice(&0x40u32.to_le_bytes());
+    image.extend(b"PE\0\0");
+    image.extend(if wide { 0x8664u16 } else { 0x14c }.to_le_bytes());
+    image.extend(1u16.to_le_bytes());
+    image.extend([0; 12]);
+    image.extend(optional.to_le_bytes());
+    image.extend(0x22u16.to_le_bytes());
+    let start = image.len();
+    image.resize(start + usize::from(optional), 0);
+    image[start..start + 2].copy_from_slice(&if wide { 0x20bu16 } else { 0x10b }.to_le_bytes());
+    image[start + 32..start + 36].copy_from_slice(&0x1000u32.to_le_bytes());
+    image[start + 36..start + 40].copy_from_slice(&0x200u32.to_le_bytes());
+    image[start + 60..start + 64].copy_from_slice(&0x200u32.to_le_bytes());
+    let count = start + if wide { 108 } else { 92 };
+    image[count..count + 4].copy_from_slice(&16u32.to_le_bytes());
+    image.extend(b".text\0\0\0");
+    for word in [0x200u32, 0x1000, 0x200, 0x200, 0, 0, 0, 0x6000_0020] {
+        image.extend(word.to_le_bytes());
+    }
+    image.resize(0x200, 0);
+    image.extend((0..0x200u32).map(|number| number.to_le_bytes()[0]));
+    image
+}
+
+/// A catalog that lists one digest, unsigned.
+pub fn catalog() -> Vec<u8> {
+    let digest = [7; 32];
+    let name: Vec<u8> = digest
+        .iter()
+        .flat_map(|byte| format!("{byte:02X}").into_bytes())
+        .flat_map(|byte| [byte, 0])
+        .collect();
+    let sha256 = Node::sequence(vec![Node::oid("2.16.840.1.101.3.4.2.1"), Node::new(5, b"")]);
+    let file = Node::group(0xa0, vec![Node::group(0xa2, vec![Node::new(0x80, b"")])]);
+    let data = Node::sequence(vec![
+        Node::oid("1.3.6.1.4.1.311.2.1.15"),
+        Node::sequence(vec![Node::new(3, b"\0"), file]),
+    ]);
+    let indirect = Node::sequence(vec![data, Node::sequence(vec![sha256, Node::new(4, &digest)])]);
+    let attribute =
+        Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.2.1.4"), Node::group(0x31, vec![indirect])]);
+    let member = Node::sequence(vec![Node::new(4, &name), Node::group(0x31, vec![attribute])]);
+    let list = Node::sequence(vec![
+        Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.12.1.1")]),
+        Node::new(4, &[9; 16]),
+        Node::new(0x17, b"260101000000Z"),
+        Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.12.1.3"), Node::new(5, b"")]),
+        Node::sequence(vec![member]),
+    ]);
+    let content = Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.10.1"), Node::group(0xa0, vec![list])]);
+    let data = Node::sequence(vec![
+        Node::new(2, b"\x01"),
+        Node::group(0x31, vec![]),
+        content,
+        Node::group(0x31, vec![]),
+    ]);
+    Node::sequence(vec![Node::oid("1.2.840.113549.1.7.2"), Node::group(0xa0, vec![data])]).bytes()
+}
