@@ -58,11 +58,7 @@ pub fn verify<R: Read>(
     let facts = proven.ok_or_else(|| {
         ProofError::new("openpgp-no-signature", format!("no signature is by the key {wanted}"))
     })?;
-    Ok(Proven {
-        verdict: Verdict::Verified,
-        detail: "signed by the expected OpenPGP key".to_owned(),
-        facts,
-    })
+    Ok(Proven { verdict: Verdict::Verified, detail: "signed by the expected OpenPGP key".to_owned(), facts })
 }
 
 /// Short key ids can be made at will, so they name nobody.

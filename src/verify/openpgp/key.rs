@@ -5,7 +5,7 @@ use std::io::Read;
 use pgp::composed::{SignedPublicKey, SignedPublicSubKey};
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::{PublicKey, PublicSubkey, Signature, SignatureType, SubpacketData};
-use pgp::types::{KeyDetails, PublicParams, SignedUser, Tag};
+use pgp::types::{KeyDetails, PublicParams, SignedUser, Tag, Timestamp};
 
 use crate::verify::ProofError;
 
@@ -35,7 +35,10 @@ impl Held {
     pub(super) fn of(key: &SignedPublicKey, now: u64) -> Result<Self, ProofError> {
         let fingerprint = key.fingerprint();
         let details = &key.details;
-        if details.revocation_signatures.iter().any(|signature| signature.verify_key(&key.primary_key).is_ok())
+        if details
+            .revocation_signatures
+            .iter()
+            .any(|signature| signature.verify_key(&key.primary_key).is_ok())
         {
             return Err(ProofError::new("openpgp-revoked", format!("the key {fingerprint} is revoked")));
         }
@@ -144,7 +147,7 @@ fn latest<'a>(statements: impl Iterator<Item = &'a Signature>, now: u64) -> Opti
     statements
         .filter(|statement| statement.created().is_some_and(|time| u64::from(time.as_secs()) <= now))
         .filter(|statement| !signature_expired(statement, now))
-        .max_by_key(|statement| statement.created().map(|time| time.as_secs()))
+        .max_by_key(|statement| statement.created().map(Timestamp::as_secs))
 }
 
 /// The latest word that binds a subkey for signing, which the subkey has confirmed.
@@ -163,8 +166,8 @@ fn binding<'a>(
     if own(SignatureType::SubkeyRevocation).next().is_some() {
         return Err(ProofError::new("openpgp-revoked", "the signing subkey is revoked"));
     }
-    let word = latest(own(SignatureType::SubkeyBinding), now)
-        .ok_or_else(|| unbound("is not bound to the key"))?;
+    let word =
+        latest(own(SignatureType::SubkeyBinding), now).ok_or_else(|| unbound("is not bound to the key"))?;
     strong_digest(word, "the subkey's binding's")?;
     if !word.key_flags().sign() {
         return Err(unbound("is not for signing files"));
