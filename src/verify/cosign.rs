@@ -39,7 +39,7 @@ pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Prov
 }
 
 /// DER of the key, and SHA-256 of it.
-fn public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
+pub(super) fn public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
     let wrong = |reason: &str| ProofError::new("cosign-key", reason.to_owned());
     if pem.contains("PRIVATE KEY") {
         return Err(wrong("it is a private key: give the public one"));

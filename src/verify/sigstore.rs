@@ -12,12 +12,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
-use sigstore_verify::types::{Bundle, Sha256Hash, SignatureContent};
+use sigstore_verify::types::{Bundle, DerPublicKey, Sha256Hash, SignatureContent};
 use sigstore_verify::{
-    CertificateError, Error, TransparencyLogError, VerificationPolicy, VerificationResult, verify as check,
+    CertificateError, Error, Policy, PublicKeyVerificationPolicy, TransparencyLogError, VerificationPolicy,
+    VerificationResult, verify as check,
 };
 
-use super::{ProofError, Proven};
+use super::{ProofError, Proven, cosign};
 use crate::model::evidence::Verdict;
 
 /// Who must have signed. Both are compared whole.
@@ -27,6 +28,13 @@ pub struct Signer<'a> {
     pub identity: &'a str,
     /// Who vouched for it.
     pub issuer: &'a str,
+}
+
+/// Whom a bundle must be by.
+enum Expected<'a> {
+    Signer(Signer<'a>),
+    /// DER of the key, and SHA-256 of it.
+    Key(Vec<u8>, String),
 }
 
 /// What a provenance statement may be called.
@@ -45,6 +53,30 @@ pub fn verify_bundle(
     signer: Signer<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
+    bundle_by(digest, bundle, &Expected::Signer(signer), root)
+}
+
+/// Verifies a bundle that a key of the signer's own has signed, as `cosign sign-blob --key` writes
+/// it: P-256, in PEM.
+///
+/// # Errors
+/// See the module's codes; `cosign-key` where the key is not such a one.
+pub fn verify_bundle_by_key(
+    digest: &[u8; 32],
+    bundle: &[u8],
+    key: &str,
+    root: Option<&str>,
+) -> Result<Proven, ProofError> {
+    let (der, fingerprint) = cosign::public_key(key)?;
+    bundle_by(digest, bundle, &Expected::Key(der, fingerprint), root)
+}
+
+fn bundle_by(
+    digest: &[u8; 32],
+    bundle: &[u8],
+    by: &Expected<'_>,
+    root: Option<&str>,
+) -> Result<Proven, ProofError> {
     let bundle = parse(bundle)?;
     let mut facts = BTreeMap::new();
     if let SignatureContent::DsseEnvelope(envelope) = &bundle.content {
@@ -52,7 +84,7 @@ pub fn verify_bundle(
         let allowed = [PROVENANCE, &[SIGNED]].concat();
         statement(envelope.payload.as_bytes(), digest, &allowed, &mut facts)?;
     }
-    proven(digest, &bundle, signer, root, facts, "a sigstore bundle over the file holds")
+    proven(digest, &bundle, by, root, facts, "a sigstore bundle over the file holds")
 }
 
 /// Verifies that a provenance statement names a file with this SHA-256. The file may hold several
@@ -95,7 +127,8 @@ fn attested(
     };
     let mut facts = BTreeMap::new();
     statement(envelope.payload.as_bytes(), digest, PROVENANCE, &mut facts)?;
-    proven(digest, &bundle, signer, root, facts, "a signed provenance statement names the file")
+    let by = Expected::Signer(signer);
+    proven(digest, &bundle, &by, root, facts, "a signed provenance statement names the file")
 }
 
 fn parse(bytes: &[u8]) -> Result<Bundle, ProofError> {
@@ -148,16 +181,21 @@ fn newest(root: &TrustedRoot) -> Option<String> {
 fn proven(
     digest: &[u8; 32],
     bundle: &Bundle,
-    signer: Signer<'_>,
+    by: &Expected<'_>,
     root: Option<&str>,
     mut facts: BTreeMap<String, String>,
     detail: &str,
 ) -> Result<Proven, ProofError> {
-    whole(signer)?;
+    let policy: Box<dyn Policy> = match by {
+        Expected::Signer(signer) => {
+            whole(*signer)?;
+            Box::new(VerificationPolicy::new(signer.identity, signer.issuer))
+        }
+        Expected::Key(der, _) => Box::new(PublicKeyVerificationPolicy::new(DerPublicKey::new(der.clone()))),
+    };
     let trusted = trusted_root(root)?;
     known_logs(bundle, &trusted)?;
-    let policy = VerificationPolicy::new(signer.identity, signer.issuer);
-    let result = check(Sha256Hash::new(*digest), bundle, &policy, &trusted)
+    let result = check(Sha256Hash::new(*digest), bundle, policy.as_ref(), &trusted)
         .map_err(|error| refused(&error, &trusted))?;
     let kind = if root.is_some() { "given" } else { "public good instance, built in" };
     facts.insert("root".to_owned(), kind.to_owned());
@@ -168,7 +206,7 @@ fn proven(
     if let Some(newest) = newest(&trusted) {
         facts.insert("rootNewestKey".to_owned(), newest);
     }
-    tell(&result, bundle, signer, &mut facts);
+    tell(&result, bundle, by, &mut facts);
     Ok(Proven { verdict: Verdict::Verified, detail: detail.to_owned(), facts })
 }
 
@@ -192,11 +230,19 @@ fn too_old(why: &str, root: &TrustedRoot) -> ProofError {
 fn tell(
     result: &VerificationResult,
     bundle: &Bundle,
-    signer: Signer<'_>,
+    by: &Expected<'_>,
     facts: &mut BTreeMap<String, String>,
 ) {
-    facts.insert("signer".to_owned(), signer.identity.to_owned());
-    facts.insert("issuer".to_owned(), signer.issuer.to_owned());
+    match by {
+        Expected::Signer(signer) => {
+            facts.insert("signer".to_owned(), signer.identity.to_owned());
+            facts.insert("issuer".to_owned(), signer.issuer.to_owned());
+        }
+        Expected::Key(_, fingerprint) => {
+            facts.insert("signer".to_owned(), format!("the key with the SHA-256 {fingerprint}"));
+            facts.insert("keySha256".to_owned(), fingerprint.clone());
+        }
+    }
     if let Some(time) = result.verified_timestamps().iter().min() {
         facts.insert("time".to_owned(), time.to_string());
     }

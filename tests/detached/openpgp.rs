@@ -90,6 +90,13 @@ fn signatures_are_held_against_the_key_that_is_expected() {
         gpg(&bench, SIGNED, &["--local-user", "=plain", "--output", "-", "--detach-sign", "another"]);
     let mut damaged = good.clone();
     *damaged.last_mut().unwrap() ^= 1;
+    // Version, kind, algorithm and digest are the first bytes behind a header of two.
+    let patched = |at: usize, value: u8| {
+        let mut patched = good.clone();
+        patched[2 + at] = value;
+        patched
+    };
+    assert_eq!(good[2..4], [4, 0], "a signature of version 4 over a file");
     let text = String::from_utf8(armored.clone()).unwrap();
     let row = |title, signature: &[u8], keyring: &[u8], fingerprint: &str, code| Row {
         title,
@@ -154,6 +161,14 @@ fn signatures_are_held_against_the_key_that_is_expected() {
         row("signature for a keyring", &good, &armored, &plain, "openpgp-malformed"),
         row("cleartext", b"-----BEGIN PGP SIGNED MESSAGE-----\n", &plain_key, &plain, "openpgp-malformed"),
     ];
+    rows.extend([
+        row("unknown version", &patched(0, 9), &plain_key, &plain, "openpgp-no-signature"),
+        row("another kind", &patched(1, 0x10), &plain_key, &plain, "openpgp-malformed"),
+        row("unknown algorithm", &patched(2, 99), &plain_key, &plain, "openpgp-bad-signature"),
+        row("MD5", &patched(3, 1), &plain_key, &plain, "openpgp-weak"),
+        row("unknown digest", &patched(3, 99), &plain_key, &plain, "openpgp-weak"),
+        row("another digest", &patched(3, 9), &plain_key, &plain, "openpgp-bad-signature"),
+    ]);
     rows.push(Row {
         message: b"another file\n".to_vec(),
         ..row("right key, wrong file", &good, &plain_key, &plain, "openpgp-bad-signature")
@@ -193,6 +208,7 @@ fn keys_and_times_have_a_policy() {
     row("RIPEMD-160", by(SIGNED, &["--digest-algo", "RIPEMD160"]), &rsa, "openpgp-weak");
     row("over text", by(SIGNED, &["--textmode"]), &rsa, "openpgp-malformed");
     row("from the future", by("20270101T000000", &[]), &rsa, "openpgp-time");
+    row("older than the key", by("20231231T000000", &[]), &rsa, "openpgp-time");
     row("of today", by("20261119T000000", &[]), &rsa, "ok");
     row("expired", by(SIGNED, &["--default-sig-expire", "30d"]), &rsa, "openpgp-time");
     row("lasts", by(SIGNED, &["--default-sig-expire", "10y"]), &rsa, "ok");

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use imagegen::verify::sigstore::{Signer, verify_attestation, verify_bundle};
+use imagegen::verify::sigstore::{Signer, verify_attestation, verify_bundle, verify_bundle_by_key};
 use imagegen::verify::{ProofError, Proven, keyless};
 use serde_json::Value;
 
@@ -238,6 +238,44 @@ fn bundles_that_prove_something_else_are_refused() {
             "sigstore-root",
         ),
     ]);
+}
+
+#[test]
+fn bundles_by_a_key_are_held_against_it() {
+    const GOOD: &str = "by-key.json";
+    let Some(bench) = bench(&["openssl"]) else { return };
+    let key = String::from_utf8(fixture("by-key.pub")).unwrap();
+    bench.run("openssl", ["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "other.key"]);
+    let other = String::from_utf8(bench.run("openssl", ["ec", "-in", "other.key", "-pubout"])).unwrap();
+    let private = String::from_utf8(bench.read("other.key")).unwrap();
+    let check = |bundle: &[u8], key: &str| code(verify_bundle_by_key(&digest(GOOD), bundle, key, None));
+    let mut another = digest(GOOD);
+    another[3] ^= 1;
+    agree([
+        ("as it is", check(&fixture(GOOD), &key), "ok"),
+        ("another key", check(&fixture(GOOD), &other), "sigstore-bad-signature"),
+        ("private key", check(&fixture(GOOD), &private), "cosign-key"),
+        ("no key", check(&fixture(GOOD), ""), "cosign-key"),
+        (
+            "other artifact",
+            code(verify_bundle_by_key(&another, &fixture(GOOD), &key, None)),
+            "sigstore-subject",
+        ),
+        (
+            "promise altered",
+            check(
+                &tampered(GOOD, |b| {
+                    altered(at(b, &format!("{ENTRY}/inclusionPromise/signedEntryTimestamp")))
+                }),
+                &key,
+            ),
+            "sigstore-log",
+        ),
+        ("by a certificate", check(&fixture("message-v0.3.json"), &key), "sigstore-malformed"),
+    ]);
+    let proven = verify_bundle_by_key(&digest(GOOD), &fixture(GOOD), &key, None).unwrap();
+    assert_eq!(proven.facts["keySha256"].len(), 64);
+    assert!(proven.facts.contains_key("time") && proven.facts.contains_key("logIndex"));
 }
 
 #[test]
