@@ -1,0 +1,125 @@
+//! Members of archives, without unpacking: only what is asked for is read, and the archive as a
+//! whole must be one that every reader understands in the same way.
+//!
+//! What is hostile in any entry refuses the archive: whoever wrote one name that leaves the target
+//! is trusted with none. Nothing is written here; what `visit` sees counts only once [`members`]
+//! has returned, since checksums, duplicates and trailing bytes show at the end.
+
+mod glob;
+mod names;
+mod read;
+mod targz;
+mod wanted;
+mod zip;
+
+use std::io::{Read, Seek, SeekFrom};
+
+use super::ProofError;
+use crate::model::resource::ArchiveFormat;
+
+pub use glob::matches;
+pub use wanted::Wanted;
+
+/// Bounds that a hostile archive runs into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub entries: u64,
+    /// Bytes of one entry.
+    pub entry: u64,
+    /// Bytes of all entries.
+    pub total: u64,
+    /// Bytes for each compressed byte, once there is more than a mebibyte.
+    pub ratio: u64,
+    /// UTF-16 units of a name: Windows' `MAX_PATH` without the end.
+    pub path: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { entries: 20_000, entry: 4 << 30, total: 8 << 30, ratio: 250, path: 259 }
+    }
+}
+
+/// An entry, as the archive declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// With `/` between the parts, without `./` in front or `/` behind.
+    pub name: String,
+    pub size: u64,
+    pub directory: bool,
+}
+
+/// A member that was read to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberDigest {
+    pub name: String,
+    pub size: u64,
+    pub sha256: String,
+}
+
+/// Takes the bytes of a member.
+pub type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> Result<(), ProofError> + 'a;
+
+/// Reads the wanted members in the archive's order; what `visit` leaves unread is read after it.
+///
+/// # Errors
+/// The archive is damaged, ambiguous, hostile or beyond a limit, a wanted member is not there, or
+/// whatever `visit` says.
+pub fn members<R: Read + Seek>(
+    reader: R,
+    format: ArchiveFormat,
+    wanted: &Wanted,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+) -> Result<Vec<MemberDigest>, ProofError> {
+    Ok(walk(reader, format, wanted, limits, visit)?.digests)
+}
+
+/// Every entry, with the same demands on the archive as [`members`].
+///
+/// # Errors
+/// The archive is damaged, ambiguous, hostile or beyond a limit.
+pub fn list<R: Read + Seek>(
+    reader: R,
+    format: ArchiveFormat,
+    limits: &Limits,
+) -> Result<Vec<Entry>, ProofError> {
+    Ok(walk(reader, format, &Wanted::default(), limits, &mut |_, _| Ok(()))?.entries)
+}
+
+struct Walked {
+    entries: Vec<Entry>,
+    digests: Vec<MemberDigest>,
+}
+
+fn walk<R: Read + Seek>(
+    mut reader: R,
+    format: ArchiveFormat,
+    wanted: &Wanted,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+) -> Result<Walked, ProofError> {
+    let mut magic = Vec::new();
+    reader.seek(SeekFrom::Start(0)).map_err(|error| read::failed(&error))?;
+    reader.by_ref().take(4).read_to_end(&mut magic).map_err(|error| read::failed(&error))?;
+    reader.seek(SeekFrom::Start(0)).map_err(|error| read::failed(&error))?;
+    let (own, other, said) = match format {
+        ArchiveFormat::Zip => {
+            (&b"PK"[..], &b"\x1f\x8b"[..], "a zip archive is expected and a gzip file is there")
+        }
+        ArchiveFormat::TarGz => {
+            (&b"\x1f\x8b"[..], &b"PK"[..], "a tar.gz archive is expected and a zip file is there")
+        }
+    };
+    if magic.starts_with(other) {
+        return Err(ProofError::new("archive-format", said));
+    }
+    if !magic.starts_with(own) {
+        let said = if magic.is_empty() { "the archive is empty" } else { "the file is no such archive" };
+        return Err(ProofError::new("archive-format", said));
+    }
+    match format {
+        ArchiveFormat::Zip => zip::walk(reader, wanted, limits, visit),
+        ArchiveFormat::TarGz => targz::walk(reader, wanted, limits, visit),
+    }
+}
