@@ -342,7 +342,8 @@ fn descriptor<R: Read + Seek>(reader: &mut R, record: &Record, at: u64, next: u6
     }
     let bytes = exactly(reader, at, usize::try_from(length).unwrap_or(24))?;
     // The signature in front is optional.
-    let values = if length.is_multiple_of(8) { bytes.strip_prefix(b"PK\x07\x08") } else { Some(bytes.as_slice()) };
+    let values =
+        if length.is_multiple_of(8) { bytes.strip_prefix(b"PK\x07\x08") } else { Some(bytes.as_slice()) };
     let found = values.map(|values| match values.len() {
         12 => (u32_at(values, 0), u64::from(u32_at(values, 4)), u64::from(u32_at(values, 8))),
         _ => (u32_at(values, 0), u64_at(values, 4), u64_at(values, 12)),
