@@ -4,7 +4,7 @@ use super::glob::matches;
 use super::names::shown;
 use super::{Entry, ProofError};
 
-/// Members that are asked for. Each name must be there, and each glob must match something.
+/// Members that are asked for. Each name must be there, and the globs must match something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub names: Vec<String>,
@@ -21,7 +21,7 @@ impl Wanted {
         Self { names: Vec::new(), globs: globs.into_iter().map(|glob| plain(glob.as_ref())).collect() }
     }
 
-    /// Every file there is; an archive without any has none.
+    /// Every file there is, and that is at least one.
     #[must_use]
     pub fn all() -> Self {
         Self::globs(["**"])
@@ -56,11 +56,10 @@ impl Wanted {
                 return Err(absent(&name, entries));
             }
         }
-        for glob in &self.globs {
-            let glob = plain(glob);
-            if glob != "**" && !entries.iter().any(|entry| !entry.directory && matches(&glob, &entry.name)) {
-                return Err(ProofError::new("archive-member-absent", format!("no member matches `{glob}`")));
-            }
+        let fits = |entry: &Entry| self.globs.iter().any(|glob| matches(&plain(glob), &entry.name));
+        if !self.globs.is_empty() && !entries.iter().any(|entry| !entry.directory && fits(entry)) {
+            let globs = self.globs.join("`, `");
+            return Err(ProofError::new("archive-member-absent", format!("no member matches `{globs}`")));
         }
         Ok(())
     }
