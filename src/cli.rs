@@ -1,5 +1,7 @@
 //! What a user types. Structs only: nothing is resolved here.
 
+mod bundle;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -8,6 +10,8 @@ use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime, 
 use crate::model::component::Confidence;
 use crate::model::selection::Updates;
 use crate::model::version::Version;
+
+pub use bundle::{BundleArgs, BundleWhat};
 
 /// Makes Windows node images for Kubernetes from a pinned, verified catalog.
 #[derive(Debug, Parser)]
@@ -83,6 +87,8 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Look after the store of downloaded files
     Store(StoreArgs),
+    /// Carry a build across an air gap: everything it needs in one checked zip
+    Bundle(BundleArgs),
     /// Explain a component, flag, gate, step, rule, variable or Windows setting
     #[command(after_help = "Examples:
   imagegen explain containerd --k8s 1.20.0

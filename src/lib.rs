@@ -41,6 +41,8 @@ pub mod verify;
 
 pub mod prove;
 
+pub mod bundle;
+
 pub mod render;
 
 pub mod bake;

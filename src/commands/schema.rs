@@ -3,6 +3,7 @@
 use schemars::{Schema, schema_for};
 
 use crate::bake::{BakedImage, CheckReport};
+use crate::bundle::Index;
 use crate::cli::SchemaArgs;
 use crate::error::UsageError;
 use crate::lock::Lock;
@@ -29,6 +30,7 @@ use super::plan::PlanOutput;
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
+        ("bundle", schema_for!(Index)),
         ("check-report", schema_for!(CheckReport)),
         ("component", schema_for!(Component)),
         ("contents", schema_for!(Contents)),

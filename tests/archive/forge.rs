@@ -69,7 +69,7 @@ pub(crate) fn zip(parts: &[Part]) -> Vec<u8> {
         let head = part.header(&stored);
         directory.extend(b"PK\x01\x02\x14\x03");
         directory.extend(&head);
-        directory.extend([0; 8]);
+        directory.extend([0; 6]);
         directory.extend((part.mode << 16).to_le_bytes());
         directory.extend(u32::try_from(bytes.len()).expect("small").to_le_bytes());
         directory.extend(&part.name);
