@@ -1,5 +1,6 @@
 //! What a user types. Structs only: nothing is resolved here.
 
+mod bundle;
 mod cluster;
 mod join_data;
 mod network;
@@ -16,6 +17,8 @@ pub use join_data::JoinDataArgs;
 pub use network::{FetchArgs, NetworkArgs, PinArgs, StoreArgs, StoreWhat};
 pub use selection::SelectionArgs;
 use selection::{component, pair};
+
+pub use bundle::{BundleArgs, BundleWhat};
 
 /// Makes Windows node images for Kubernetes from a pinned, verified catalog.
 #[derive(Debug, Parser)]
@@ -91,6 +94,8 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Look after the store of downloaded files
     Store(StoreArgs),
+    /// Carry a build across an air gap: everything it needs in one checked zip
+    Bundle(BundleArgs),
     /// Explain a component, flag, gate, step, rule, variable or Windows setting
     #[command(after_help = "Examples:
   imagegen explain containerd --k8s 1.20.0

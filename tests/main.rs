@@ -8,6 +8,7 @@
 
 mod support;
 
+mod archive;
 mod authenticode;
 mod bake;
 mod catalog;

@@ -110,7 +110,10 @@ impl Job<'_> {
     }
 }
 
-fn all<T, E: Into<anyhow::Error>>(outcomes: Vec<Result<T, E>>, printer: &Printer) -> anyhow::Result<Vec<T>> {
+pub(super) fn all<T, E: Into<anyhow::Error>>(
+    outcomes: Vec<Result<T, E>>,
+    printer: &Printer,
+) -> anyhow::Result<Vec<T>> {
     let mut good = Vec::new();
     let mut failed: Vec<anyhow::Error> = Vec::new();
     for outcome in outcomes {
