@@ -20,7 +20,7 @@ use crate::model::target::{PackerBase, Target};
 use crate::model::windows::WindowsRelease;
 use crate::ui::Printer;
 
-use super::build::RenderOutput;
+use super::build::{BundleOutput, RenderOutput};
 use super::explain::Explanation;
 use super::plan::PlanOutput;
 
@@ -28,6 +28,7 @@ use super::plan::PlanOutput;
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
+        ("bundle", schema_for!(BundleOutput)),
         ("check-report", schema_for!(CheckReport)),
         ("component", schema_for!(Component)),
         ("contents", schema_for!(Contents)),
