@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::embedded::Tree;
 use crate::model::component::Component;
+use crate::model::feature::{Feature, Features};
 use crate::model::json::{self, JsonError};
 use crate::model::kubernetes::{FlagTable, KubernetesLine};
 use crate::model::names::did_you_mean;
@@ -145,6 +146,14 @@ impl Catalog {
     /// The file is missing or not a set of rules.
     pub fn rules(&self) -> Result<Rules, CatalogError> {
         self.read("rules.json")
+    }
+
+    /// Optional features, in the order of their file.
+    ///
+    /// # Errors
+    /// The file is missing or not a table of features.
+    pub fn features(&self) -> Result<Vec<Feature>, CatalogError> {
+        Ok(self.read::<Features>("features.json")?.features)
     }
 
     /// # Errors

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime};
+use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime, UnknownName};
 use crate::model::component::Confidence;
+use crate::model::selection::Updates;
 use crate::model::version::Version;
 
 /// Makes Windows node images for Kubernetes from a pinned, verified catalog.
@@ -129,7 +130,7 @@ pub struct SelectionArgs {
     pub runtime: Option<Runtime>,
 
     /// Pod network to carry programs for: none, flannel-hostgw, flannel-overlay, win-bridge,
-    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico [default: none].
+    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico, ovn-kubernetes, l3 [default: none].
     #[arg(long)]
     pub cni: Option<Cni>,
 
@@ -153,9 +154,18 @@ pub struct SelectionArgs {
     #[arg(long = "image", value_name = "NAME@DIGEST")]
     pub images: Vec<String>,
 
-    /// Windows updates during the bake: only `none` yet, the source image as it is published.
-    #[arg(long)]
-    pub updates: Option<UpdatesArg>,
+    /// Optional feature (`imagegen list features`). Repeatable.
+    #[arg(long = "feature", value_name = "NAME")]
+    pub features: Vec<String>,
+
+    /// Windows updates during the bake: `none`, or updates (`KB5058411`) and categories
+    /// (`SecurityUpdates`), separated by commas. Files with digests stand in the image definition.
+    #[arg(long, value_name = "LIST", value_parser = updates)]
+    pub updates: Option<Updates>,
+
+    /// Mirror of a registry. Repeatable; the first one of a registry is asked first.
+    #[arg(long = "mirror", value_name = "REGISTRY=URL", value_parser = pair)]
+    pub mirrors: Vec<(String, String)>,
 
     /// HTTP proxy of the finished node.
     #[arg(long, value_name = "URL")]
@@ -185,11 +195,6 @@ pub struct SelectionArgs {
     /// What every artifact must satisfy (manifests/policy/regulated.json is an example).
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub policy: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum UpdatesArg {
-    None,
 }
 
 #[derive(Debug, Args)]
@@ -369,6 +374,8 @@ pub enum ListWhat {
     Kubernetes,
     /// Windows releases
     Windows,
+    /// Optional features of the node
+    Features,
     /// Components; with a name, its versions and what pins them
     Components {
         /// A component.
@@ -451,6 +458,21 @@ fn confidence(text: &str) -> Result<Confidence, String> {
         Ok(confidence) if confidence >= Confidence::Low => Ok(confidence),
         _ => Err("one of low, medium, high, authoritative".to_owned()),
     }
+}
+
+fn updates(text: &str) -> Result<Updates, String> {
+    let mut updates = Updates::default();
+    if text == "none" {
+        return Ok(updates);
+    }
+    for word in text.split(',').map(str::trim) {
+        if word.starts_with("KB") {
+            updates.kbs.push(word.to_owned());
+        } else {
+            updates.categories.push(word.parse().map_err(|error: UnknownName| error.to_string())?);
+        }
+    }
+    Ok(updates)
 }
 
 fn component(text: &str) -> Result<(String, Version), String> {

@@ -177,6 +177,7 @@ pub fn context(plan: &Plan) -> Value {
             let chosen = plan.selectors.get(&selector.name) == Some(&value.value);
             (format!("{}_{}", selector.name, value.value), json!(chosen))
         })
+        .chain([("updates".to_owned(), json!(plan.searches_updates()))])
         .collect();
     let packer = plan.packer.as_ref();
     let plugin = packer.and_then(|packer| packer.plugins.first());

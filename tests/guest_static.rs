@@ -30,6 +30,31 @@ fn every_script_parses_and_is_laid_out() {
     }
 }
 
+/// PowerShell that stands in steps is PowerShell all the same.
+#[test]
+fn scripts_of_steps_parse_and_are_ascii() {
+    let mut seen = 0;
+    for file in WalkDir::new(root().join("provisioners/steps")).into_iter().filter_map(Result::ok) {
+        if file.path().extension().is_none_or(|suffix| suffix != "json") {
+            continue;
+        }
+        let step: Value = serde_json::from_str(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
+        let resources = step["resources"].as_array().unwrap().iter().filter(|it| it["type"] == "script");
+        for resource in resources {
+            for property in ["test", "set"] {
+                let text = resource["properties"][property].as_str().unwrap();
+                let name = format!("{}#{}", file.file_name().to_string_lossy(), resource["name"]);
+                let script = Script::new(&name, format!("{text}\n"));
+                let long = |finding: &String| finding.contains("115");
+                assert_none(&syntax(&script));
+                assert_none(&layout(&script).into_iter().filter(|it| !long(it)).collect::<Vec<_>>());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 4, "{seen}");
+}
+
 #[test]
 fn every_command_and_parameter_is_known_to_5_1() {
     let scripts = scripts_below("provisioners");

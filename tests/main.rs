@@ -12,6 +12,8 @@ mod authenticode;
 mod bake;
 mod catalog;
 mod cli;
+mod combinations;
+mod defects;
 mod guest_static;
 mod matrix;
 mod packer;

@@ -13,6 +13,7 @@ use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove};
 use crate::ui::{Downloads, Printer};
+use crate::verify::chain::PinnedRoots;
 
 use super::network::{fetcher, request};
 use super::prepare::{Trees, locked_plan_and_policy, trees};
@@ -89,7 +90,14 @@ impl Job<'_> {
         let fetched = self.fetcher.fetch(&requests, self.jobs, &downloads);
         let fetched = all(fetched, self.printer)?;
         let keys = Keys::read(self.trees.catalog.tree())?;
-        let trust = Trust { fetcher: self.fetcher, policy: self.policy, keys: &keys, now: clock::now() };
+        let roots = PinnedRoots::read(self.trees.catalog.tree())?;
+        let trust = Trust {
+            fetcher: self.fetcher,
+            policy: self.policy,
+            keys: &keys,
+            roots: &roots,
+            now: clock::now(),
+        };
         let proven = artifacts
             .iter()
             .zip(&fetched)

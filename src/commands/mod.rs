@@ -10,7 +10,7 @@ mod network;
 mod overrides;
 mod pin;
 mod plan;
-mod prepare;
+pub mod prepare;
 mod schema;
 mod store;
 

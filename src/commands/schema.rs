@@ -8,6 +8,7 @@ use crate::error::UsageError;
 use crate::lock::Lock;
 use crate::machine::{LaterFile, Machine, PortUse};
 use crate::model::component::Component;
+use crate::model::feature::Features;
 use crate::model::kubernetes::{FlagTable, KubernetesLine};
 use crate::model::names::did_you_mean;
 use crate::model::overrides::Overrides;
@@ -33,6 +34,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("component", schema_for!(Component)),
         ("contents", schema_for!(Contents)),
         ("explanation", schema_for!(Vec<Explanation>)),
+        ("features", schema_for!(Features)),
         ("flags", schema_for!(FlagTable)),
         ("guest-plan", schema_for!(GuestPlan)),
         ("image", schema_for!(BakedImage)),

@@ -44,6 +44,12 @@ pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     fs::read(path).map_err(at("reading", path))
 }
 
+/// # Errors
+/// The file cannot be opened.
+pub fn open(path: &Path) -> Result<fs::File, FileError> {
+    fs::File::open(path).map_err(at("reading", path))
+}
+
 /// The content, or none where there is no such file.
 ///
 /// # Errors

@@ -4,6 +4,7 @@ pub mod choice;
 pub mod command_line;
 pub mod component;
 pub mod evidence;
+pub mod feature;
 pub mod json;
 pub mod kubernetes;
 pub mod names;
