@@ -164,7 +164,7 @@ pub struct SelectionArgs {
     pub updates: Option<Updates>,
 
     /// Mirror of a registry. Repeatable; the first one of a registry is asked first.
-    #[arg(long = "mirror", value_name = "REGISTRY=URL", value_parser = pair)]
+    #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = pair)]
     pub mirrors: Vec<(String, String)>,
 
     /// HTTP proxy of the finished node.

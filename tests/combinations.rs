@@ -365,7 +365,7 @@ fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
         ("--k8s 1.36 --feature static-address", "feature-unsupported"),
         ("--k8s 1.20 --runtime docker --feature hyper-v", "feature-unsupported"),
         ("--k8s 1.20 --feature gmsa --var image_version=17763.1000.200101", "minimum-update"),
-        ("--mirror docker.io=ftp://mirror.example", "mirror"),
+        ("--registry-mirror docker.io=ftp://mirror.example", "mirror"),
         ("--k8s 1.36 --cni win-bridge --feature dual-stack", "feature-unsupported"),
         ("--k8s 1.20 --runtime docker --image r.example/a@sha256:0", "image-runtime"),
         ("--updates KBx", "update-kb"),
