@@ -2,7 +2,8 @@
 //! good instance's root that is built in, or another.
 //!
 //! Signer and issuer are compared whole. A bundle needs a log entry that the log's checkpoint
-//! proves, and a time from the log or a timestamp authority within the certificate's minutes.
+//! proves, and a time from the log or a timestamp authority within the certificate's minutes. The
+//! library below asks the machine's clock for one thing: a time in the future is refused.
 //!
 //! Codes: `sigstore-malformed`, `sigstore-root`, `sigstore-identity`, `sigstore-bad-signature`,
 //! `sigstore-certificate`, `sigstore-log`, `sigstore-time`, `sigstore-subject`,

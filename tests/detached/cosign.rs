@@ -120,6 +120,11 @@ fn signatures_are_by_the_key_and_over_the_file() {
         (title, code(verify_key(&sha256(file), signature, key)), wanted)
     }));
     assert_eq!(code(verify_key(&sha256(b"another file"), &good, &key)), "cosign-bad-signature");
+    for at in 0..good.len() {
+        let mut altered = good.clone();
+        altered[at] ^= 1;
+        assert!(verify_key(&sha256(file), &altered, &key).is_err(), "byte {at}");
+    }
     let error = verify_key(&sha256(file), &good, &private).unwrap_err();
     assert!(error.message.contains("private key"), "{error}");
     assert!(!private.lines().any(|line| error.message.contains(line)), "the key is told");

@@ -95,6 +95,7 @@ fn bundles_of_every_version_hold_without_network() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn bundles_that_prove_something_else_are_refused() {
     const GOOD: &str = "message-v0.3.json";
     let bundle = |signer, bytes: &[u8]| code(verify_bundle(&digest(GOOD), bytes, signer, None));
@@ -181,7 +182,7 @@ fn bundles_that_prove_something_else_are_refused() {
                 altered(at(
                     b,
                     "/verificationMaterial/timestampVerificationData/rfc3161Timestamps/0/signedTimestamp",
-                ))
+                ));
             }),
             "sigstore-time",
         ),
@@ -265,7 +266,7 @@ fn bundles_by_a_key_are_held_against_it() {
             "promise altered",
             check(
                 &tampered(GOOD, |b| {
-                    altered(at(b, &format!("{ENTRY}/inclusionPromise/signedEntryTimestamp")))
+                    altered(at(b, &format!("{ENTRY}/inclusionPromise/signedEntryTimestamp")));
                 }),
                 &key,
             ),
