@@ -12,6 +12,7 @@ mod authenticode;
 mod bake;
 mod catalog;
 mod cli;
+mod fetch;
 mod guest_static;
 mod matrix;
 mod packer;

@@ -1,0 +1,89 @@
+//! Whether bytes are the ones that were asked for.
+
+use sha2::{Digest as _, Sha256, Sha512};
+
+use super::{FetchFailure, Request};
+use crate::embedded::hex;
+use crate::io::fs::Digests;
+use crate::io::http::Answer;
+use crate::model::resource::PinAlgorithm;
+
+/// Both digests of what has come so far.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    sha256: Sha256,
+    sha512: Sha512,
+    pub(super) size: u64,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, piece: &[u8]) {
+        self.sha256.update(piece);
+        self.sha512.update(piece);
+        self.size += piece.len() as u64;
+    }
+
+    pub(super) fn finish(self) -> Digests {
+        Digests {
+            sha256: hex(&self.sha256.finalize()),
+            sha512: hex(&self.sha512.finalize()),
+            size: self.size,
+        }
+    }
+}
+
+/// What the server announces is held against the request before anything is read.
+pub(super) fn announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
+    let Some(found) = answer.size else { return Ok(()) };
+    if let Some(expected) = request.size
+        && expected != found
+    {
+        let media_type = answer.media_type.clone();
+        return Err(FetchFailure::Size { url: request.url.clone(), expected, found, media_type });
+    }
+    if found > request.max_size {
+        return Err(FetchFailure::TooLarge { url: request.url.clone(), limit: request.max_size });
+    }
+    Ok(())
+}
+
+/// Whether these bytes are the ones that were asked for.
+pub(super) fn judge(
+    request: &Request,
+    found: &Digests,
+    media_type: Option<&str>,
+) -> Result<(), FetchFailure> {
+    let wrong = request.digests.iter().find(|(algorithm, digest)| of(*algorithm, found) != digest);
+    if let Some((algorithm, expected)) = wrong {
+        let drift = request.superseded.iter().find(|(algorithm, digest, _)| {
+            algorithm.pin().is_some_and(|algorithm| of(algorithm, found) == digest)
+        });
+        return Err(match drift {
+            Some((_, _, seen)) => FetchFailure::Drift { url: request.url.clone(), seen: seen.clone() },
+            None => FetchFailure::Digest {
+                url: request.url.clone(),
+                expected: expected.clone(),
+                found: of(*algorithm, found).clone(),
+                media_type: media_type.map(str::to_owned),
+                size: found.size,
+            },
+        });
+    }
+    match request.size {
+        Some(expected) if expected != found.size => Err(FetchFailure::Size {
+            url: request.url.clone(),
+            expected,
+            found: found.size,
+            media_type: media_type.map(str::to_owned),
+        }),
+        _ if found.size == 0 => Err(FetchFailure::Empty { url: request.url.clone() }),
+        _ => Ok(()),
+    }
+}
+
+fn of(algorithm: PinAlgorithm, found: &Digests) -> &String {
+    match algorithm {
+        PinAlgorithm::Sha256 => &found.sha256,
+        PinAlgorithm::Sha512 => &found.sha512,
+    }
+}
