@@ -37,6 +37,41 @@ build {
     timeout         = "45m"
   }
 
+#{% if uses.updates %}
+  # Windows Update offers more after each restart: two more rounds, of which the checks say whether they were enough.
+  provisioner "powershell" {
+    skip_clean = true
+    timeout    = "2h"
+    inline = [<<-SCRIPT
+      $ErrorActionPreference = 'Stop'
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
+      exit $LASTEXITCODE
+      SCRIPT
+    ]
+  }
+
+  provisioner "windows-restart" {
+    restart_timeout = "30m"
+    timeout         = "45m"
+  }
+
+  provisioner "powershell" {
+    skip_clean = true
+    timeout    = "2h"
+    inline = [<<-SCRIPT
+      $ErrorActionPreference = 'Stop'
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
+      exit $LASTEXITCODE
+      SCRIPT
+    ]
+  }
+
+  provisioner "windows-restart" {
+    restart_timeout = "30m"
+    timeout         = "45m"
+  }
+#{% endif %}
+
   provisioner "powershell" {
     skip_clean = true
     timeout    = "2h"

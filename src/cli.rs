@@ -1,12 +1,19 @@
 //! What a user types. Structs only: nothing is resolved here.
 
+mod cluster;
+mod join_data;
+
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime};
+use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime, UnknownName};
 use crate::model::component::Confidence;
+use crate::model::selection::Updates;
 use crate::model::version::Version;
+
+pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
+pub use join_data::JoinDataArgs;
 
 /// Makes Windows node images for Kubernetes from a pinned, verified catalog.
 #[derive(Debug, Parser)]
@@ -88,6 +95,23 @@ pub enum Command {
   imagegen explain --windows-priorityclass
   imagegen explain EnableCompartmentNamespace")]
     Explain(ExplainArgs),
+    /// Write what a node must be told to join a cluster: JoinConfiguration and user-data
+    #[command(after_help = "Examples:
+  kubeadm token create > token
+  imagegen join-data --k8s 1.36.4 --endpoint api.example.com:6443 --ca-cert ca.crt \\
+      --token-file token --name win-1 --taint os=windows:NoSchedule
+  JOIN_TOKEN=… imagegen join-data --k8s 1.20.0 --from cluster.json --token-env JOIN_TOKEN \\
+      --as mime --out user-data")]
+    JoinData(JoinDataArgs),
+    /// Write what a cluster needs for Windows nodes: agents, runtime classes, policies, smoke workloads
+    #[command(after_help = "Examples:
+  imagegen cluster-manifests --k8s 1.36.4 --cni flannel-overlay --endpoint api.example.com:6443 \\
+      --out cluster && kubectl apply --server-side -f cluster
+  imagegen cluster-manifests --k8s 1.20.0 --cni flannel-hostgw --host-access wins \\
+      --endpoint 10.0.0.4:6443 --node-subnet 10.0.0.0/24 > manifests.yaml")]
+    ClusterManifests(ClusterManifestsArgs),
+    /// Print a test plan for a cluster with Windows nodes
+    Conformance(ConformanceArgs),
     /// List what the catalog knows
     List(ListArgs),
     /// Work on the catalog itself
@@ -129,7 +153,7 @@ pub struct SelectionArgs {
     pub runtime: Option<Runtime>,
 
     /// Pod network to carry programs for: none, flannel-hostgw, flannel-overlay, win-bridge,
-    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico [default: none].
+    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico, ovn-kubernetes, l3 [default: none].
     #[arg(long)]
     pub cni: Option<Cni>,
 
@@ -153,9 +177,18 @@ pub struct SelectionArgs {
     #[arg(long = "image", value_name = "NAME@DIGEST")]
     pub images: Vec<String>,
 
-    /// Windows updates during the bake: only `none` yet, the source image as it is published.
-    #[arg(long)]
-    pub updates: Option<UpdatesArg>,
+    /// Optional feature (`imagegen list features`). Repeatable.
+    #[arg(long = "feature", value_name = "NAME")]
+    pub features: Vec<String>,
+
+    /// Windows updates during the bake: `none`, or updates (`KB5058411`) and categories
+    /// (`SecurityUpdates`), separated by commas. Files with digests stand in the image definition.
+    #[arg(long, value_name = "LIST", value_parser = updates)]
+    pub updates: Option<Updates>,
+
+    /// Mirror of a registry. Repeatable; the first one of a registry is asked first.
+    #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = pair)]
+    pub mirrors: Vec<(String, String)>,
 
     /// HTTP proxy of the finished node.
     #[arg(long, value_name = "URL")]
@@ -185,11 +218,6 @@ pub struct SelectionArgs {
     /// What every artifact must satisfy (manifests/policy/regulated.json is an example).
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub policy: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum UpdatesArg {
-    None,
 }
 
 #[derive(Debug, Args)]
@@ -298,13 +326,16 @@ pub struct BuildArgs {
     #[arg(long, help_heading = "Bake")]
     pub no_bake: bool,
 
-    /// Packer's program [default: `packer` on the PATH].
+    /// A Packer of one's own, with plugins of one's own [default: the pinned ones, out of the store].
     #[arg(long, value_name = "PATH", help_heading = "Bake")]
     pub packer: Option<PathBuf>,
 
     /// What Packer does when the build fails: cleanup, abort or ask.
     #[arg(long, value_name = "WHAT", default_value = "cleanup", help_heading = "Bake")]
     pub on_error: OnError,
+
+    #[command(flatten)]
+    pub network: NetworkArgs,
 }
 
 #[derive(Debug, Args)]
@@ -369,6 +400,8 @@ pub enum ListWhat {
     Kubernetes,
     /// Windows releases
     Windows,
+    /// Optional features of the node
+    Features,
     /// Components; with a name, its versions and what pins them
     Components {
         /// A component.
@@ -451,6 +484,21 @@ fn confidence(text: &str) -> Result<Confidence, String> {
         Ok(confidence) if confidence >= Confidence::Low => Ok(confidence),
         _ => Err("one of low, medium, high, authoritative".to_owned()),
     }
+}
+
+fn updates(text: &str) -> Result<Updates, String> {
+    let mut updates = Updates::default();
+    if text == "none" {
+        return Ok(updates);
+    }
+    for word in text.split(',').map(str::trim) {
+        if word.starts_with("KB") {
+            updates.kbs.push(word.to_owned());
+        } else {
+            updates.categories.push(word.parse().map_err(|error: UnknownName| error.to_string())?);
+        }
+    }
+    Ok(updates)
 }
 
 fn component(text: &str) -> Result<(String, Version), String> {

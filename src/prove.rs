@@ -3,6 +3,7 @@
 //! A proof that fails ends it, whatever else holds. An artifact that nobody has pinned needs at
 //! least one proof by its publisher; then its digest is pinned by what was proven.
 
+mod authenticode;
 mod error;
 mod signatures;
 
@@ -17,6 +18,7 @@ use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
 use crate::policy::check_evidence;
+use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, evidence};
 
 pub use error::ProveError;
@@ -56,6 +58,7 @@ pub struct Trust<'a> {
     pub fetcher: &'a Fetcher,
     pub policy: &'a Policy,
     pub keys: &'a Keys,
+    pub roots: &'a PinnedRoots,
     /// Seconds since 1970.
     pub now: u64,
 }
@@ -116,6 +119,7 @@ pub fn prove(
         let sums = checksum_files(artifact, fetched, trust.fetcher, &mut found)?;
         signatures::check(artifact, fetched, &sums, trust.fetcher, trust.keys, trust.now, &mut found)?;
     }
+    authenticode::check(artifact, fetched, trust.roots, trust.now, &mut found)?;
     judge(artifact, &found, trust.policy)?;
     let mut artifact = artifact.clone();
     if !artifact.is_pinned() {

@@ -172,6 +172,7 @@ pub fn context(plan: &Plan) -> Value {
             let chosen = plan.selectors.get(&selector.name) == Some(&value.value);
             (format!("{}_{}", selector.name, value.value), json!(chosen))
         })
+        .chain([("updates".to_owned(), json!(plan.searches_updates()))])
         .collect();
     let plugin = plan.packer.plugins.first();
     json!({

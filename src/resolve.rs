@@ -4,6 +4,7 @@
 //! All refusals of a selection are reported at once, each with the nearest good choice.
 
 mod artifacts;
+mod asked;
 mod choices;
 mod groups;
 mod kubernetes;
@@ -60,8 +61,12 @@ pub fn resolve(
         cni: selection.cni.unwrap_or(Cni::None),
         host_access,
         delivery,
+        features: selection.features.iter().cloned().collect(),
         components: BTreeMap::new(),
     };
+    let features = asked::features(catalog, &situation, &mut refusals)?;
+    asked::check(selection, &mut refusals);
+    asked::images(selection, runtime, &mut refusals);
     let groups = groups::choose(
         groups::Inputs { catalog, line: &line, situation: &situation, selection },
         &mut warnings,
@@ -92,7 +97,8 @@ pub fn resolve(
         &mut refusals,
     );
     let variables = chosen.values;
-    let minimum_revision = choices::minimum_revision(&windows, &situation, &variables, &mut refusals);
+    let minimum_revision =
+        choices::minimum_revision(&windows, &situation, &features, &variables, &mut refusals);
     if !refusals.is_empty() {
         return Err(ResolveError::Refused(refusals));
     }
@@ -112,6 +118,7 @@ pub fn resolve(
         cni: situation.cni,
         host_access,
         delivery,
+        features,
         pause,
         images: selection.images.clone(),
         proxy: selection.proxy.clone().unwrap_or_default(),
@@ -211,6 +218,7 @@ fn inputs_digest(
     let mut text = json::pretty(target) + &json::pretty(line) + &json::pretty(windows);
     text += &json::pretty(&catalog.flags()?);
     text += &json::pretty(&catalog.rules()?);
+    text += &json::pretty(&catalog.features()?);
     text += &json::pretty(&catalog.contents()?);
     for group in groups {
         text += &json::pretty(group);

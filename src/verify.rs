@@ -1,6 +1,7 @@
 //! Bytes × proofs → evidence. Every check here is a function of bytes: it reads no file and opens
 //! no socket, so that it can be handed anything in a test.
 
+pub mod archive;
 pub mod authenticode;
 pub mod chain;
 pub mod checksums;

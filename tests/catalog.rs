@@ -55,6 +55,7 @@ fn small() -> BTreeMap<String, Value> {
             "contents.json",
             json!({ "groups": [{ "name": "containerd", "alternatives": [[{ "component": "containerd" }]], "reason": "r", "source": "s" }] }),
         ),
+        ("features.json", json!({ "features": [] })),
         ("rules.json", json!({ "refusals": [] })),
     ]
     .into_iter()

@@ -111,6 +111,10 @@ function Assert-Plan {
                 throw "$($resource.name): $($resource.type) needs property '$name'"
             }
         }
+        # A preview says `unpinned` where nobody knows a digest.
+        if ($properties.ContainsKey('digest') -and $properties.digest -cnotmatch '^([0-9a-f]{64}){1,2}$') {
+            throw "$($resource.name): '$($properties.digest)' pins nothing"
+        }
         if ([int]$resource.timeoutSeconds -le 0) { throw "$($resource.name): timeoutSeconds is not positive" }
     }
 }
@@ -119,7 +123,7 @@ function Assert-Plan {
 function Get-Download {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Resource)
-    if ($Resource.type -notin 'artifact', 'archive', 'msi') { return $null }
+    if ($Resource.type -notin 'artifact', 'archive', 'msi', 'hotfix') { return $null }
     Start-Deadline -Name $Resource.name -Seconds $Resource.timeoutSeconds
     $item = ConvertTo-Splat -InputObject $Resource.properties
     if (@(Get-ResourceDifference -Type $Resource.type -Properties $item).Count -eq 0) { return $null }
@@ -276,15 +280,29 @@ function Invoke-Phase {
     $result
 }
 
-# Compares all resources of the phase and sets none. The phase test stands for the whole machine before sealing.
+# What the test of a phase compares. The phase test stands for the whole machine before sealing, firstboot for a
+# clone, whose services have been started and told to start since.
+function Select-TestResource {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
+    $phases = @($Phase)
+    if ($Phase -eq 'test') { $phases = @('bootstrap', 'prepare', 'install', 'test') }
+    if ($Phase -eq 'firstboot') { $phases = @('prepare', 'install', 'test', 'firstboot') }
+    $found = @($Plan.resources | Where-Object { $_.phase -in $phases })
+    if ($Phase -ne 'firstboot') { return $found }
+    $found | Where-Object {
+        $lives = $null -eq $_.PSObject.Properties['lifetime'] -or $_.lifetime -ne 'build'
+        $lives -and $_.type -notin 'service', 'windowsUpdate'
+    }
+}
+
+# Compares resources and sets none.
 function Test-Phase {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase,
         [Parameter(Mandatory)] [string[]] $Report)
-    $phases = @($Phase)
-    if ($Phase -eq 'test') { $phases = @('bootstrap', 'prepare', 'install', 'test') }
     $result = New-Result -Phase $Phase -Mode 'test'
-    $resources = @($Plan.resources | Where-Object { $_.phase -in $phases })
+    $resources = @(Select-TestResource -Plan $Plan -Phase $Phase)
     $entries = New-Object -TypeName Collections.ArrayList
     foreach ($resource in $resources) {
         $entry = Invoke-Resource -Resource $resource -Mode 'test'

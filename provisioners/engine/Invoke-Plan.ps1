@@ -9,11 +9,12 @@ One progress line per resource goes to the standard output, one JSON object with
 Exit codes: 0 done, 1 a resource failed, 2 plan or scripts refused, 8 checks failed or seal without a good report.
 
 .PARAMETER Phase
-bootstrap, prepare, install, test or seal.
+bootstrap, prepare, install, test, seal, or firstboot on a clone.
 
 .PARAMETER Mode
 apply brings the resources of the phase into their state; test only compares.
-The test of phase test compares the resources of all phases but seal and writes the report.
+The test of phase test compares the resources of all phases but seal and firstboot and writes the report.
+The test of phase firstboot compares what a clone must still have, services and the build's own left out.
 
 .PARAMETER Plan
 The guest plan. State, journal and report of the engine lie in its folder.
@@ -36,7 +37,7 @@ C:\imagegen\engine\Invoke-Plan.ps1 -Phase install -Mode apply
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)]
-    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal')]
+    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal', 'firstboot')]
     [string] $Phase,
     [ValidateSet('apply', 'test')]
     [string] $Mode = 'apply',

@@ -221,6 +221,7 @@ function Get-FirewallRule {
     $found.active = "$($rule.Enabled)" -eq 'True' -and "$($rule.Profile)" -eq 'Any'
     $found.protocol = $ports.Protocol
     $found.localPort = @($ports.LocalPort)
+    $found.icmpType = "$($ports.IcmpType)"
     $found.remotePort = @($ports.RemotePort)
     $found.remoteAddress = @((Get-NetFirewallAddressFilter -AssociatedNetFirewallRule $rule).RemoteAddress)
     $found
@@ -387,4 +388,167 @@ function Get-SysprepError {
     $log = "$script:System32\Sysprep\Panther\setuperr.log"
     if (-not (Test-Path -LiteralPath $log)) { return "no $log" }
     @(Get-Content -LiteralPath $log -Tail 20) -join "`n"
+}
+
+# The update agent and wusa.exe refuse remote sessions: a task of SYSTEM is none. Gives the exit code.
+function Invoke-AsSystem {
+    [CmdletBinding()]
+    param([string] $Program, [string] $ArgumentLine)
+    $name = 'imagegen-as-system'
+    $task = @{ Action = (New-ScheduledTaskAction -Execute $Program -Argument $ArgumentLine) }
+    $task.Principal = New-ScheduledTaskPrincipal -UserId 'S-1-5-18' -RunLevel Highest
+    $task.Settings = New-ScheduledTaskSettingsSet -ExecutionTimeLimit ([TimeSpan]::Zero)
+    $null = Register-ScheduledTask -TaskName $name -Force @task
+    try {
+        Start-ScheduledTask -TaskName $name
+        # 267009: it runs; 267011: it has not run yet; 267045: it is queued.
+        while ((Get-ScheduledTaskInfo -TaskName $name).LastTaskResult -in 267009, 267011, 267045) {
+            $null = Get-TimeLeft -Doing "waiting for $Program as SYSTEM"
+            Start-Sleep -Seconds 1
+        }
+        (Get-ScheduledTaskInfo -TaskName $name).LastTaskResult
+    } finally { Unregister-ScheduledTask -TaskName $name -Confirm:$false }
+}
+
+function Test-Hotfix {
+    [CmdletBinding()]
+    param([string] $Kb)
+    $null -ne (Get-HotFix -Id $Kb -ErrorAction SilentlyContinue)
+}
+
+# $true when the change waits for a restart. 3010: restart needed; 2359302: it was there already.
+function Install-Hotfix {
+    [CmdletBinding()]
+    param([string] $Package)
+    $line = "`"$Package`" /quiet /norestart"
+    $code = Invoke-AsSystem -Program "$script:System32\wusa.exe" -ArgumentLine $line
+    if ($code -notin 0, 3010, 2359302) { throw "wusa.exe exited with $code for $Package" }
+    $code -eq 3010
+}
+
+# What is missing of the wanted, and whether a restart is needed.
+function Invoke-UpdateAgent {
+    [CmdletBinding()]
+    param([string[]] $Kbs = @(), [string[]] $Categories = @(), [bool] $Install)
+    $result = "$script:Root\state\updates.json"
+    $line = "-NoProfile -NonInteractive -ExecutionPolicy Bypass -File `"$PSScriptRoot\Update.ps1`""
+    $line += " -Result `"$result`" -Kbs `"$($Kbs -join ',')`" -Categories `"$($Categories -join ',')`""
+    if ($Install) { $line += ' -Install' }
+    if (Test-Path -LiteralPath $result) { Remove-Item -LiteralPath $result -Force }
+    $null = Invoke-AsSystem -Program (Get-PowerShellPath) -ArgumentLine $line
+    if (-not (Test-Path -LiteralPath $result)) { throw "the update agent's script left no $result" }
+    $outcome = [IO.File]::ReadAllText($result) | ConvertFrom-Json
+    if ($outcome.error) { throw "the update agent failed: $($outcome.error)" }
+    $outcome
+}
+
+function Get-PowerShellPath {
+    [CmdletBinding()]
+    param()
+    "$script:System32\WindowsPowerShell\v1.0\powershell.exe"
+}
+
+function Test-Capability {
+    [CmdletBinding()]
+    param([string] $Name)
+    $capability = Get-WindowsCapability -Online -Name $Name
+    if ($null -eq $capability) { throw "this Windows has no capability $Name" }
+    "$($capability.State)" -eq 'Installed'
+}
+
+# $true when the change waits for a restart.
+function Set-Capability {
+    [CmdletBinding()]
+    param([string] $Name, [bool] $Installed)
+    if ($Installed) {
+        $result = Add-WindowsCapability -Online -Name $Name
+    } else {
+        $result = Remove-WindowsCapability -Online -Name $Name
+    }
+    [bool]$result.RestartNeeded
+}
+
+function Get-Task {
+    [CmdletBinding()]
+    param([string] $Name)
+    $task = Get-ScheduledTask -TaskName $Name -ErrorAction SilentlyContinue
+    if ($null -eq $task) { return $null }
+    $action = @($task.Actions)[0]
+    $trigger = 'none'
+    foreach ($item in @($task.Triggers | Where-Object { $null -ne $_ })) {
+        $class = $item.CimClass.CimClassName
+        $trigger = @{ MSFT_TaskBootTrigger = 'startup'; MSFT_TaskDailyTrigger = 'daily' }[$class]
+    }
+    $found = @{ program = $action.Execute; argumentLine = "$($action.Arguments)"; trigger = $trigger }
+    $found.enabled = "$($task.State)" -ne 'Disabled'
+    $found
+}
+
+# Tried again each minute when it fails, ten times.
+function Set-Task {
+    [CmdletBinding()]
+    param([string] $Name, [string] $Program, [string] $ArgumentLine, [string] $Trigger, [bool] $Enabled)
+    $action = @{ Execute = $Program }
+    if ($ArgumentLine) { $action.Argument = $ArgumentLine }
+    $task = @{ Action = (New-ScheduledTaskAction @action) }
+    $task.Principal = New-ScheduledTaskPrincipal -UserId 'S-1-5-18' -RunLevel Highest
+    $again = @{ RestartCount = 10; RestartInterval = (New-TimeSpan -Minutes 1) }
+    $task.Settings = New-ScheduledTaskSettingsSet -ExecutionTimeLimit ([TimeSpan]::Zero) -StartWhenAvailable @again
+    if ($Trigger -eq 'startup') { $task.Trigger = New-ScheduledTaskTrigger -AtStartup }
+    if ($Trigger -eq 'daily') { $task.Trigger = New-ScheduledTaskTrigger -Daily -At '03:00' }
+    $null = Register-ScheduledTask -TaskName $Name -Force @task
+    if (-not $Enabled) { $null = Disable-ScheduledTask -TaskName $Name }
+}
+
+function Remove-Task {
+    [CmdletBinding()]
+    param([string] $Name)
+    Unregister-ScheduledTask -TaskName $Name -Confirm:$false
+}
+
+# The host network service has no command in Windows PowerShell: its library is called.
+function Invoke-HostNetwork {
+    [CmdletBinding()]
+    param([string] $Method, [string] $Path, [string] $Body = '')
+    $text = '[MarshalAs(UnmanagedType.LPWStr)]'
+    $signature = '[DllImport("vmcompute.dll")] public static extern void HNSCall('
+    $signature += "$text string method, $text string path, $text string request, $text out string response);"
+    $native = Add-Type -MemberDefinition $signature -Name 'HostNetwork' -Namespace 'Imagegen' -PassThru
+    $response = ''
+    $native::HNSCall($Method, $Path, $Body, [ref]$response)
+    $answer = $response | ConvertFrom-Json
+    if (-not $answer.Success) { throw "host networks: $Method $Path failed: $response" }
+    if ($null -ne $answer.PSObject.Properties['Output']) { $answer.Output }
+}
+
+# powercfg speaks the language of the system: only the GUID is looked at.
+function Get-PowerPlan {
+    [CmdletBinding()]
+    param()
+    $text = (Invoke-Native -Program "$script:System32\powercfg.exe" -Arguments @('/getactivescheme')).output
+    if ($text -notmatch '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}') { throw "no power plan in: $text" }
+    $Matches[0].ToLowerInvariant()
+}
+
+function Set-PowerPlan {
+    [CmdletBinding()]
+    param([string] $Plan)
+    $null = Invoke-Native -Program "$script:System32\powercfg.exe" -Arguments @('/setactive', $Plan)
+}
+
+function Get-MemoryKey {
+    [CmdletBinding()]
+    param()
+    'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management'
+}
+
+# PowerShell of the plan, in a process of its own: it can neither see nor change the engine.
+function Invoke-ScriptText {
+    [CmdletBinding()]
+    param([string] $Text)
+    $head = "`$ErrorActionPreference = 'Stop'; `$ProgressPreference = 'SilentlyContinue'`n"
+    $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($head + $Text))
+    $arguments = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'Bypass', '-OutputFormat', 'Text')
+    $arguments += @('-EncodedCommand', $encoded)
+    (Invoke-Native -Program (Get-PowerShellPath) -Arguments $arguments).output
 }

@@ -13,6 +13,7 @@ function Get-firewallRuleResource {
         action = $rule.action.ToLowerInvariant()
         protocol = $rule.protocol
         localPort = @(Select-Order -Wanted $localPort -Found $rule.localPort)
+        icmpType = $rule.icmpType
         remotePort = @(Select-Order -Wanted $remotePort -Found $rule.remotePort)
         remoteAddress = @(Select-Order -Wanted $remoteAddress -Found $addresses)
     }
@@ -34,7 +35,7 @@ function Set-firewallRuleResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ruleName, [Parameter(Mandatory)] [string] $ensure,
         [string] $displayName, [string] $direction, [string] $action, [string] $protocol, [string[]] $localPort,
-        [string[]] $remotePort, [string[]] $remoteAddress)
+        [string[]] $remotePort, [string[]] $remoteAddress, [int] $icmpType)
     if ($null -ne (Get-FirewallRule -Name $ruleName)) { Remove-FirewallRule -Name $ruleName }
     if ($ensure -eq 'absent') { return }
     $properties = @{ DisplayName = $ruleName }

@@ -65,6 +65,9 @@ pub fn lint(catalog: &Catalog) -> Vec<Finding> {
         Ok(contents) => lint_contents(&mut report, &contents),
         Err(error) => report.add("unreadable", "contents.json", error.to_string()),
     }
+    if let Err(error) = catalog.features() {
+        report.add("unreadable", "features.json", error.to_string());
+    }
     match catalog.rules() {
         Ok(rules) => {
             for rule in &rules.refusals {

@@ -19,6 +19,7 @@ pub(super) fn list(what: &ListWhat, manifests: Option<&Path>, printer: &Printer)
         ListWhat::Targets => targets(&trees)?,
         ListWhat::Kubernetes => kubernetes(&trees.catalog)?,
         ListWhat::Windows => windows(&trees.catalog)?,
+        ListWhat::Features => features(&trees.catalog)?,
         ListWhat::Components { name: None } => components(&trees.catalog)?,
         ListWhat::Components { name: Some(name) } => versions(&trees.catalog, name)?,
     };
@@ -85,6 +86,14 @@ fn windows(catalog: &Catalog) -> anyhow::Result<Rows> {
         rows.push((value, line));
     }
     Ok(rows)
+}
+
+fn features(catalog: &Catalog) -> anyhow::Result<Rows> {
+    let rows = catalog.features()?.into_iter().map(|feature| {
+        let line = format!("{:<20} {}", feature.name, feature.summary);
+        (json!(feature), line)
+    });
+    Ok(rows.collect())
 }
 
 fn components(catalog: &Catalog) -> anyhow::Result<Rows> {

@@ -20,7 +20,7 @@ use crate::model::json;
 use crate::model::kubernetes::Program;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::model::selection::{ImageDefinition, Proxy, UpdateMode, Updates};
+use crate::model::selection::{ImageDefinition, Proxy};
 use crate::model::target::VariableType;
 use crate::render::{self, RenderError};
 use crate::resolve::{Surroundings, resolve};
@@ -83,7 +83,9 @@ fn flags(args: &SelectionArgs, base: &ImageDefinition, trees: &Trees) -> anyhow:
         cni: args.cni,
         host_access: args.host_access,
         delivery: args.delivery,
-        updates: args.updates.map(|_| Updates { mode: UpdateMode::None }),
+        features: args.features.clone(),
+        updates: args.updates.clone(),
+        mirrors: mirrors(&args.mirrors),
         images: args.images.clone(),
         proxy,
         components: args.component.iter().cloned().collect(),
@@ -91,6 +93,14 @@ fn flags(args: &SelectionArgs, base: &ImageDefinition, trees: &Trees) -> anyhow:
         overrides: overrides::from_flags(args)?,
         ..ImageDefinition::default()
     })
+}
+
+fn mirrors(pairs: &[(String, String)]) -> BTreeMap<String, Vec<String>> {
+    let mut mirrors: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (registry, url) in pairs {
+        mirrors.entry(registry.clone()).or_default().push(url.clone());
+    }
+    mirrors
 }
 
 /// Values from the command line by the variable's type: texts as they are, all else as JSON.

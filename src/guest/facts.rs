@@ -12,7 +12,7 @@ use crate::model::choice::Runtime;
 use crate::model::kubernetes::FlagTable;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::resource::PinAlgorithm;
-use crate::model::selection::Proxy;
+use crate::model::selection::{Network, Proxy};
 use crate::model::situation::Situation;
 use crate::model::version::Version;
 
@@ -47,7 +47,7 @@ pub fn facts(
             "kubeadmApi": plan.line.kubeadm_api.last(),
         }),
     );
-    fact("runtime", runtime(plan.runtime, &plan.runtime_version));
+    fact("runtime", runtime(plan.runtime, &plan.runtime_version, situation));
     fact("cni", json!({ "name": plan.cni, "overlay": plan.cni.is_overlay() }));
     fact("hostAccess", json!(plan.host_access));
     fact("delivery", json!(plan.delivery));
@@ -59,7 +59,10 @@ pub fn facts(
     fact("archives", grouped(plan, |group| archives(group, &cache)));
     fact("images", json!(plan.images));
     fact("proxy", proxy(&plan.proxy));
-    fact("updates", json!({ "mode": "none", "kbs": [] }));
+    fact("updates", updates(plan, &cache));
+    fact("network", network(plan.selection.network.as_ref()));
+    fact("mirrors", mirrors(plan));
+    fact("features", json!(situation.features));
     let log_runner = plan.kubernetes >= Version::literal("1.26.0");
     fact("kubelet", json!({ "arguments": [], "logRunner": log_runner }));
     fact("kubeProxy", json!({ "arguments": [], "logRunner": log_runner }));
@@ -93,11 +96,13 @@ fn windows(plan: &Plan) -> Value {
         "build": plan.windows.build,
         "containerTag": plan.windows.container_tag,
         "minimumRevision": plan.minimum_revision,
+        "dsr": plan.windows.dsr,
         "registry": registry,
     })
 }
 
-fn runtime(runtime: Runtime, version: &Version) -> Value {
+fn runtime(runtime: Runtime, version: &Version, situation: &Situation) -> Value {
+    let hypervisor = situation.features.contains("hyper-v");
     let at_least = |bound: &'static str| *version >= Version::literal(bound);
     match runtime {
         Runtime::Containerd => json!({
@@ -105,7 +110,7 @@ fn runtime(runtime: Runtime, version: &Version) -> Value {
             "version": version,
             "endpoint": "npipe:////./pipe/containerd-containerd",
             "service": "containerd",
-            "hypervisor": false,
+            "hypervisor": hypervisor,
             // windows-node-spec F1: version 3 since 2.0, 4 since 2.3; `bin_dirs` since 2.1.
             "configVersion": if at_least("2.3.0") { 4 } else if at_least("2.0.0") { 3 } else { 2 },
             "binDirs": at_least("2.1.0"),
@@ -115,11 +120,57 @@ fn runtime(runtime: Runtime, version: &Version) -> Value {
             "version": version,
             "endpoint": "npipe:////./pipe/dockershim",
             "service": "docker",
-            "hypervisor": false,
+            "hypervisor": hypervisor,
             "configVersion": 0,
             "binDirs": false,
         }),
     }
+}
+
+/// Files by URL and digest; searches as a list of one or none, so that `each` may name it.
+fn updates(plan: &Plan, cache: &str) -> Value {
+    let updates = plan.selection.updates.clone().unwrap_or_default();
+    let files: Vec<Value> = updates
+        .files
+        .iter()
+        .map(|file| {
+            let short = file.sha256.get(..16).unwrap_or(&file.sha256);
+            let path = format!("{cache}\\{short}-{}.msu", file.kb);
+            json!({
+                "kb": file.kb, "url": file.url, "algorithm": "sha256", "digest": file.sha256, "cache": path,
+            })
+        })
+        .collect();
+    let categories: Vec<&str> = updates.categories.iter().map(|category| category.id()).collect();
+    let search = json!({ "kbs": updates.kbs, "categories": categories });
+    let searches = !updates.kbs.is_empty() || !updates.categories.is_empty();
+    json!({ "files": files, "searches": if searches { json!([search]) } else { json!([]) } })
+}
+
+/// What is known of the cluster's network; for the rest a mark that the join replaces.
+fn network(network: Option<&Network>) -> Value {
+    let network = network.cloned().unwrap_or_default();
+    let or = |value: &str, mark: &str| if value.is_empty() { mark.to_owned() } else { value.to_owned() };
+    json!({
+        "pods": or(&network.pods, "@POD_NETWORK@"),
+        "services": or(&network.services, "@SERVICE_NETWORK@"),
+        "nodes": or(&network.nodes, "@NODE_NETWORK@"),
+        "dns": or(&network.dns, "@DNS_SERVER@"),
+        "domain": or(&network.domain, "@DNS_DOMAIN@"),
+    })
+}
+
+/// Registries with the folder that containerd reads for each.
+fn mirrors(plan: &Plan) -> Value {
+    let mirrors = plan.selection.mirrors.iter().map(|(registry, urls)| {
+        // What containerd looks for where a port follows, since a path takes no colon.
+        let folder = match registry.split_once(':') {
+            Some((name, port)) => format!("{name}_{port}_"),
+            None => registry.clone(),
+        };
+        json!({ "registry": registry, "folder": folder, "urls": urls })
+    });
+    mirrors.collect()
 }
 
 /// The proxies as they are, and those that are set as variables of an environment.
@@ -132,7 +183,17 @@ fn proxy(proxy: &Proxy) -> Value {
     let variables: Vec<Value> =
         set.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
     let environment: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    // Without protocol and with semicolons, as Windows writes them.
+    let server = [&proxy.https, &proxy.http].into_iter().find(|url| !url.is_empty());
+    let winhttp: Vec<Value> = server
+        .map(|url| {
+            let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host).trim_end_matches('/');
+            json!({ "server": host, "bypass": proxy.no_proxy.replace(',', ";") })
+        })
+        .into_iter()
+        .collect();
     json!({
+        "winhttp": winhttp,
         "http": proxy.http, "https": proxy.https, "noProxy": proxy.no_proxy,
         "variables": variables, "environment": environment,
     })

@@ -13,20 +13,17 @@ use super::{PortUse, Rule};
 type Break = (Rule, fn(&mut Plan));
 
 const BREAKS: &[Break] = &[
-    (Rule::AfterListener, |plan| {
-        plan.add("late/name", "seal", "winrmSetting", json!({"setting": "MaxShellRunTime", "value": "1"}));
-    }),
     (Rule::AnswerFileMissing, |plan| plan.remove("cloudbase/answers")),
     (Rule::BadPath, |plan| {
         plan.add("x/directory", "install", "directory", json!({"path": r"C:\k\nul", "ensure": "present"}));
     }),
     (Rule::BuildLeftover, |plan| plan.remove("seal/cache")),
-    (Rule::BuildLeftover, |plan| plan.remove("seal/user")),
-    (Rule::BuildLeftover, |plan| plan.remove("seal/listener")),
+    (Rule::BuildLeftover, |plan| plan.remove("firstboot/user")),
+    (Rule::BuildLeftover, |plan| plan.remove("firstboot/listener")),
     (Rule::BuildLeftover, |plan| plan.remove("seal/winrm")),
     (Rule::BuildLeftover, |plan| {
         plan.winrm = None;
-        plan.set("seal/listener", "ensure", "present");
+        plan.set("firstboot/listener", "ensure", "present");
     }),
     (Rule::BuildLeftover, |plan| {
         let properties = json!({"setting": r"Service\Auth\Basic", "value": "true"});
@@ -166,6 +163,12 @@ const BREAKS: &[Break] = &[
     }),
     (Rule::ServiceUnknown, |plan| plan.set("checks/containerd", "serviceName", "containred")),
     (Rule::ServiceUnknown, |plan| plan.set("cloudbase/package", "creates", r"C:\Program Files\Other\o.exe")),
+    (Rule::SessionCut, |plan| {
+        plan.add("x/listener", "seal", "winrmListener", json!({"transport": "HTTPS", "ensure": "absent"}));
+    }),
+    (Rule::SessionCut, |plan| {
+        plan.add("x/user", "seal", "localUser", json!({"userName": "Packer", "ensure": "absent"}));
+    }),
     (Rule::SysprepMissing, |plan| plan.remove("seal/sysprep")),
     (Rule::SysprepMissing, |plan| {
         plan.set("seal/sysprep", "finish", "shutdown");

@@ -31,7 +31,7 @@ struct List {
     known_by: &'static [&'static str],
 }
 
-const LISTS: [List; 19] = [
+const LISTS: [List; 20] = [
     List { kind: "services", known_by: &["name"] },
     List { kind: "files", known_by: &["path"] },
     List { kind: "directories", known_by: &["path"] },
@@ -49,6 +49,7 @@ const LISTS: [List; 19] = [
     List { kind: "winrm.settings", known_by: &["name"] },
     List { kind: "packages", known_by: &["creates"] },
     List { kind: "images", known_by: &["namespace", "reference"] },
+    List { kind: "system", known_by: &["kind", "name"] },
     List { kind: "assertions", known_by: &["name"] },
     List { kind: "absent", known_by: &["kind", "name"] },
 ];
@@ -244,6 +245,38 @@ mod tests {
             "assertion",
         ),
         ("sysprep", |m| m.sealed = false, "machine", "", "sealed"),
+        ("hotfix", |m| thing(m, "hotfix", "digest"), "system", "hotfix KB5000822", "properties"),
+        (
+            "windowsUpdate",
+            |m| thing(m, "windowsUpdate", "kbs"),
+            "system",
+            "windowsUpdate updates/search",
+            "properties",
+        ),
+        (
+            "windowsCapability",
+            |m| thing(m, "windowsCapability", "installed"),
+            "system",
+            "windowsCapability Tools~~~~0.0.1.0",
+            "properties",
+        ),
+        (
+            "scheduledTask",
+            |m| thing(m, "scheduledTask", "trigger"),
+            "system",
+            "scheduledTask clean",
+            "properties",
+        ),
+        ("hnsNetwork", |m| m.system.retain(|it| it.kind != "hnsNetwork"), "system", "hnsNetwork nat", ""),
+        ("powerPlan", |m| thing(m, "powerPlan", "plan"), "system", "powerPlan Windows", "properties"),
+        (
+            "pageFile",
+            |m| thing(m, "pageFile", "maximumMegabytes"),
+            "system",
+            "pageFile Windows",
+            "properties",
+        ),
+        ("script", |m| thing(m, "script", "expected"), "system", "script system/time", "properties"),
         ("pathEntry", |m| m.path.clear(), "path", r"C:\Program Files\containerd", ""),
     ];
 
@@ -253,6 +286,15 @@ mod tests {
 
     fn artifact<'a>(machine: &'a mut Machine, name: &str) -> &'a mut crate::machine::state::Artifact {
         file(machine, name).artifact.as_mut().expect("an artifact")
+    }
+
+    /// Another value of a property.
+    fn thing(machine: &mut Machine, kind: &str, property: &str) {
+        let thing = machine.system.iter_mut().find(|it| it.kind == kind).expect(kind);
+        assert!(
+            thing.properties.insert(property.to_owned(), json!("other")).is_some(),
+            "{kind} has no {property}"
+        );
     }
 
     fn listen(machine: &mut Machine) {

@@ -1,5 +1,7 @@
 //! A small good plan, with a handle to break it at one point, for the tests of this module.
 
+mod windows;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -76,7 +78,7 @@ impl Plan {
 
     /// Adds a resource at the end of its phase.
     pub(super) fn add(&mut self, name: &str, phase: &str, kind: &str, properties: Value) {
-        let order = ["bootstrap", "prepare", "install", "test", "seal"];
+        let order = ["bootstrap", "prepare", "install", "test", "seal", "firstboot"];
         let rank = |phase: &Value| order.iter().position(|known| phase == known);
         let phase = json!(phase);
         let at = self.resources.iter().position(|other| rank(&other["phase"]) > rank(&phase));
@@ -119,8 +121,12 @@ fn resources() -> Vec<Value> {
     let mut all = opening();
     all.extend(layout());
     all.extend(node());
+    all.extend(windows::windows());
     all.extend(system());
     all.extend(closing());
+    // Windows' own things stand among those of their phase.
+    let order = ["bootstrap", "prepare", "install", "test", "seal", "firstboot"];
+    all.sort_by_key(|it| order.iter().position(|phase| it["phase"] == *phase));
     all
 }
 
@@ -374,8 +380,6 @@ fn closing() -> Vec<Value> {
             json!({"path": r"C:\imagegen\cache", "ensure": "absent"}),
         ),
         resource("seal/temp", "seal", "directory", json!({"path": r"C:\Windows\Temp", "ensure": "empty"})),
-        resource("seal/user", "seal", "localUser", json!({"userName": "packer", "ensure": "disabled"})),
-        resource("seal/listener", "seal", "winrmListener", json!({"transport": "HTTPS", "ensure": "absent"})),
         resource(
             "seal/sysprep",
             "seal",
@@ -384,6 +388,18 @@ fn closing() -> Vec<Value> {
                 "imageState": "IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE", "finish": "quit",
                 "unattend": format!(r"{CONF}\Unattend.xml"),
             }),
+        ),
+        resource(
+            "firstboot/user",
+            "firstboot",
+            "localUser",
+            json!({"userName": "packer", "ensure": "disabled"}),
+        ),
+        resource(
+            "firstboot/listener",
+            "firstboot",
+            "winrmListener",
+            json!({"transport": "HTTPS", "ensure": "absent"}),
         ),
     ]
 }

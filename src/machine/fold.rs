@@ -21,6 +21,7 @@ pub(super) fn boot(phase: Phase) -> u32 {
         Phase::Bootstrap | Phase::Prepare => 0,
         Phase::Install => 1,
         Phase::Test | Phase::Seal => 2,
+        Phase::Firstboot => 3,
     }
 }
 
@@ -30,7 +31,8 @@ pub(super) fn fold(resources: &[Resource], expectations: &Expectations<'_>) -> M
     for resource in resources {
         fold.apply(resource);
     }
-    let restarts = resources.iter().map(|resource| boot(resource.phase)).max();
+    let making = resources.iter().filter(|resource| resource.phase <= Phase::Seal);
+    let restarts = making.map(|resource| boot(resource.phase)).max();
     fold.machine.restarts = restarts.unwrap_or_default();
     settle::settle(&mut fold.machine, expectations);
     fold.machine
@@ -106,6 +108,19 @@ impl Fold<'_> {
             | ResourceKind::WinrmSetting(_)
             | ResourceKind::ContainerImage(_)
             | ResourceKind::Assertion(_) => upsert::upsert(&mut self.machine, resource),
+            ResourceKind::Hotfix(it) => {
+                let package = pinned(&it.url, it.algorithm, &it.digest, None);
+                self.imply_above(&paths::normal(&it.cache), &build_origin(resource));
+                self.put_artifact(&it.cache, Some(package), build_origin(resource));
+                upsert::thing(&mut self.machine, resource);
+            }
+            ResourceKind::WindowsUpdate(_)
+            | ResourceKind::WindowsCapability(_)
+            | ResourceKind::ScheduledTask(_)
+            | ResourceKind::HnsNetwork(_)
+            | ResourceKind::PowerPlan(_)
+            | ResourceKind::PageFile(_)
+            | ResourceKind::Script(_) => upsert::thing(&mut self.machine, resource),
         }
     }
 

@@ -36,6 +36,7 @@ fn changes(kind: &ResourceKind) -> Vec<(&str, Change)> {
         ResourceKind::Msi(it) => {
             vec![(&it.cache, Change::MakeWithParents), (&it.creates, Change::MakeWithParents)]
         }
+        ResourceKind::Hotfix(it) => vec![(&it.cache, Change::MakeWithParents)],
         ResourceKind::RegistryValue(_)
         | ResourceKind::EnvironmentVariable(_)
         | ResourceKind::PathEntry(_)
@@ -49,7 +50,14 @@ fn changes(kind: &ResourceKind) -> Vec<(&str, Change)> {
         | ResourceKind::LocalUser(_)
         | ResourceKind::ContainerImage(_)
         | ResourceKind::Assertion(_)
-        | ResourceKind::Sysprep(_) => Vec::new(),
+        | ResourceKind::Sysprep(_)
+        | ResourceKind::WindowsUpdate(_)
+        | ResourceKind::WindowsCapability(_)
+        | ResourceKind::ScheduledTask(_)
+        | ResourceKind::HnsNetwork(_)
+        | ResourceKind::PowerPlan(_)
+        | ResourceKind::PageFile(_)
+        | ResourceKind::Script(_) => Vec::new(),
     }
 }
 

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    AfterListener,
     AnswerFileMissing,
     BadPath,
     BuildLeftover,
@@ -38,6 +37,7 @@ pub enum Rule {
     ServiceProgramMissing,
     ServiceStartsTooEarly,
     ServiceUnknown,
+    SessionCut,
     SysprepMissing,
     ToolMissing,
     UnknownFlag,
@@ -46,7 +46,6 @@ pub enum Rule {
 
 impl Rule {
     pub const ALL: [Self; 33] = [
-        Self::AfterListener,
         Self::AnswerFileMissing,
         Self::BadPath,
         Self::BuildLeftover,
@@ -75,6 +74,7 @@ impl Rule {
         Self::ServiceProgramMissing,
         Self::ServiceStartsTooEarly,
         Self::ServiceUnknown,
+        Self::SessionCut,
         Self::SysprepMissing,
         Self::ToolMissing,
         Self::UnknownFlag,

@@ -50,7 +50,7 @@ const CHECKS: [Check; 27] = [
     leftovers::temporary,
     network::ports,
     sealing::sysprep,
-    sealing::listener,
+    sealing::session,
     security::programs,
     security::search_path,
     services::programs,

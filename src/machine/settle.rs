@@ -51,6 +51,7 @@ fn sort(machine: &mut Machine) {
     machine.winrm.settings.sort_by_cached_key(|it| it.name.to_lowercase());
     machine.packages.sort_by_cached_key(|it| paths::key(&it.creates));
     machine.images.sort_by(|a, b| (&a.namespace, &a.reference).cmp(&(&b.namespace, &b.reference)));
+    machine.system.sort_by_cached_key(|it| (it.kind.clone(), it.name.to_lowercase()));
     machine.assertions.sort_by(|a, b| a.name.cmp(&b.name));
     machine.absent.sort_by_cached_key(|it| (it.kind.clone(), it.name.to_lowercase()));
 }

@@ -6,6 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::model::resource::{
     Assertion, Direction, ExclusionKind, FailureAction, FirewallAction, Lifetime, PinAlgorithm,
@@ -46,6 +47,9 @@ pub struct Machine {
     pub winrm: Winrm,
     pub packages: Vec<Package>,
     pub images: Vec<Image>,
+    /// What resource types without a list of their own want: updates, tasks, power and the like.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub system: Vec<Thing>,
     /// What must hold on the finished machine.
     pub assertions: Vec<Asserted>,
     /// What is not on the machine, because the plan takes it away or forbids it.
@@ -209,6 +213,8 @@ pub struct FirewallRule {
     pub remote_ports: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remote_addresses: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icmp_type: Option<u8>,
     pub origin: Origin,
 }
 
@@ -306,5 +312,16 @@ pub struct Absent {
     /// The resource type.
     pub kind: String,
     pub name: String,
+    pub origin: Origin,
+}
+
+/// Something of Windows with the properties that the plan wants of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Thing {
+    /// The resource type.
+    pub kind: String,
+    pub name: String,
+    pub properties: Map<String, Value>,
     pub origin: Origin,
 }

@@ -201,6 +201,16 @@ impl Listing {
             let state = if feature.installed { "installed" } else { "not installed" };
             self.line(1, &format!("{} {state}  from {}", feature.name, feature.origin.resource));
         }
+        self.head("Of Windows itself", machine.system.len());
+        for thing in &machine.system {
+            self.line(1, &format!("{} {}", thing.kind, thing.name));
+            for (name, value) in &thing.properties {
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let words: Vec<String> = format!("{name}: {value}").split(' ').map(str::to_owned).collect();
+                self.wrapped(2, &words);
+            }
+            self.from(&thing.origin);
+        }
         self.head("Environment", machine.environment.len());
         for variable in &machine.environment {
             self.line(1, &format!("{}={}  from {}", variable.name, variable.value, variable.origin.resource));
@@ -320,6 +330,9 @@ fn rule_text(rule: &FirewallRule) -> String {
         if !values.is_empty() {
             text = format!("{text} {title} {}", values.join(", "));
         }
+    }
+    if let Some(kind) = rule.icmp_type {
+        text = format!("{text} type {kind}");
     }
     text
 }

@@ -5,6 +5,8 @@ use crate::model::resource::{
     Resource, ResourceKind,
 };
 
+use serde_json::Value;
+
 use super::fold::origin;
 use super::state::{self, Machine, Origin};
 
@@ -33,8 +35,43 @@ pub(super) fn upsert(machine: &mut Machine, resource: &Resource) {
         | ResourceKind::Msi(_)
         | ResourceKind::Service(_)
         | ResourceKind::LocalUser(_)
-        | ResourceKind::Sysprep(_) => {}
+        | ResourceKind::Sysprep(_)
+        | ResourceKind::Hotfix(_)
+        | ResourceKind::WindowsUpdate(_)
+        | ResourceKind::WindowsCapability(_)
+        | ResourceKind::ScheduledTask(_)
+        | ResourceKind::HnsNetwork(_)
+        | ResourceKind::PowerPlan(_)
+        | ResourceKind::PageFile(_)
+        | ResourceKind::Script(_) => {}
     }
+}
+
+/// A thing by its type and name; the page file and the power plan are one each on a machine.
+pub(super) fn thing(machine: &mut Machine, resource: &Resource) {
+    let json = serde_json::to_value(&resource.kind).expect("a resource is plain data");
+    let kind = json["type"].as_str().unwrap_or_default().to_owned();
+    let mut properties = json["properties"].as_object().cloned().unwrap_or_default();
+    let identity = match &resource.kind {
+        ResourceKind::Hotfix(_) => "kb",
+        ResourceKind::WindowsCapability(_) => "capability",
+        ResourceKind::ScheduledTask(_) => "taskName",
+        ResourceKind::HnsNetwork(_) => "networkName",
+        _ => "",
+    };
+    let name = match properties.remove(identity) {
+        Some(Value::String(name)) => name,
+        _ if matches!(resource.kind, ResourceKind::PowerPlan(_) | ResourceKind::PageFile(_)) => {
+            "Windows".to_owned()
+        }
+        _ => resource.name.clone(),
+    };
+    machine.system.retain(|known| known.kind != kind || !known.name.eq_ignore_ascii_case(&name));
+    if properties.remove("ensure").is_some_and(|ensure| ensure == "absent") {
+        return absent(machine, &kind, &name, resource);
+    }
+    not_absent(machine, &kind, &name);
+    machine.system.push(state::Thing { kind, name, properties, origin: origin(resource) });
 }
 
 /// What is in the image stays in the image, and what is part of the build until an image's
@@ -129,6 +166,7 @@ fn firewall(machine: &mut Machine, it: &model::FirewallRule, resource: &Resource
             local_ports: it.local_port.clone().unwrap_or_default(),
             remote_ports: it.remote_port.clone().unwrap_or_default(),
             remote_addresses: it.remote_address.clone().unwrap_or_default(),
+            icmp_type: it.icmp_type,
             origin: origin(resource),
         });
     }

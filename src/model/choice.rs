@@ -81,14 +81,21 @@ choice!(
         Sdnoverlay = "sdnoverlay",
         AzureCni = "azure-cni",
         Calico = "calico",
+        OvnKubernetes = "ovn-kubernetes",
+        /// Bridged pods and routes to every other node, without an agent.
+        L3 = "l3",
     }
 );
 
 impl Cni {
-    /// Whether pods are reached through an encapsulating network.
+    /// Whether pods are reached through an encapsulating network. Calico's other mode, BGP, wants a
+    /// router role in every node and is not made.
     #[must_use]
     pub fn is_overlay(self) -> bool {
-        matches!(self, Self::FlannelOverlay | Self::WinOverlay | Self::Sdnoverlay)
+        matches!(
+            self,
+            Self::FlannelOverlay | Self::WinOverlay | Self::Sdnoverlay | Self::Calico | Self::OvnKubernetes
+        )
     }
 }
 
@@ -115,6 +122,38 @@ choice!(
         Mirror = "mirror",
     }
 );
+
+choice!(
+    /// Kinds of updates, as Windows Update calls them without blanks.
+    UpdateCategory, "update category", {
+        CriticalUpdates = "CriticalUpdates",
+        DefinitionUpdates = "DefinitionUpdates",
+        Drivers = "Drivers",
+        FeaturePacks = "FeaturePacks",
+        SecurityUpdates = "SecurityUpdates",
+        ServicePacks = "ServicePacks",
+        UpdateRollups = "UpdateRollups",
+        Updates = "Updates",
+    }
+);
+
+impl UpdateCategory {
+    /// The id that the update agent knows whatever the system's language: Microsoft's list of
+    /// classification GUIDs of WSUS.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::CriticalUpdates => "e6cf1350-c01b-414d-a61f-263d14d133b4",
+            Self::DefinitionUpdates => "e0789628-ce08-4437-be74-2495b842f43b",
+            Self::Drivers => "ebfc1fc5-71a4-4f7b-9aca-3b9a503104a0",
+            Self::FeaturePacks => "b54e7d24-7add-428f-8b75-90a396fa584f",
+            Self::SecurityUpdates => "0fa1201d-4330-4fa8-8ae9-b877473b6441",
+            Self::ServicePacks => "68c5b0a3-d1a6-4553-ae49-01d3a7827828",
+            Self::UpdateRollups => "28bc880e-0592-4cbf-8f95-c79b17911d5f",
+            Self::Updates => "cd5ffd1e-e932-4e3a-bf74-18bf0b1bbd83",
+        }
+    }
+}
 
 choice!(
     /// How results are printed.

@@ -1,9 +1,11 @@
 //! Values: what things are, without doing anything.
 
 pub mod choice;
+pub mod cluster;
 pub mod command_line;
 pub mod component;
 pub mod evidence;
+pub mod feature;
 pub mod json;
 pub mod kubernetes;
 pub mod names;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::choice::{Cni, Delivery, HostAccess, Runtime};
 use super::component::{Authenticode, ChecksumFile, Confidence, Member, PayloadKind, Signature};
 use super::evidence::Evidence;
+use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
 use super::policy::PolicyUsed;
 use super::resource::PinAlgorithm;
@@ -34,6 +35,8 @@ pub struct Plan {
     pub cni: Cni,
     pub host_access: HostAccess,
     pub delivery: Delivery,
+    /// Optional features that were asked for.
+    pub features: Vec<Feature>,
     pub pause: String,
     pub images: Vec<String>,
     pub proxy: Proxy,
@@ -74,8 +77,16 @@ impl Plan {
             cni: self.cni,
             host_access: self.host_access,
             delivery: self.delivery,
+            features: self.features.iter().map(|feature| feature.name.clone()).collect(),
             components,
         }
+    }
+
+    /// Whether Windows Update is asked, which may offer more after each restart.
+    #[must_use]
+    pub fn searches_updates(&self) -> bool {
+        let updates = self.selection.updates.as_ref();
+        updates.is_some_and(|updates| !updates.kbs.is_empty() || !updates.categories.is_empty())
     }
 
     pub fn artifacts(&self) -> impl Iterator<Item = &PlannedArtifact> {

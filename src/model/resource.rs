@@ -4,6 +4,7 @@
 //! `Set-<type>Resource` in `provisioners/resources/<type>.ps1`; a test compares them.
 //! Nothing here knows how a fact is brought about: that is the guest engine's work.
 
+mod system;
 mod words;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::step::Phase;
 
+pub use system::*;
 pub use words::*;
 
 /// A resource type with its properties. Absent options are not compared.
@@ -39,6 +41,14 @@ pub enum ResourceKind {
     ContainerImage(ContainerImage),
     Assertion(Assertion),
     Sysprep(Sysprep),
+    Hotfix(Hotfix),
+    WindowsUpdate(WindowsUpdate),
+    WindowsCapability(WindowsCapability),
+    ScheduledTask(ScheduledTask),
+    HnsNetwork(HnsNetwork),
+    PowerPlan(PowerPlan),
+    PageFile(PageFile),
+    Script(Script),
 }
 
 /// A directory, optionally with its whole access control.
@@ -215,6 +225,9 @@ pub struct FirewallRule {
     pub remote_port: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_address: Option<Vec<String>>,
+    /// The kind of message; all without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icmp_type: Option<u8>,
 }
 
 /// The dynamic port range of a protocol, or a range that is excluded from it.

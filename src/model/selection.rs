@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::choice::{Cni, Delivery, HostAccess, Runtime};
+use super::choice::{Cni, Delivery, HostAccess, Runtime, UpdateCategory};
 use super::overrides::Overrides;
 use super::version::Version;
 
@@ -35,6 +35,15 @@ pub struct ImageDefinition {
     pub delivery: Option<Delivery>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates: Option<Updates>,
+    /// Optional features (`imagegen list features`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
+    /// What is known of the cluster's network already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+    /// Registry (`docker.io`) → URLs of its mirrors, the first one asked first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mirrors: BTreeMap<String, Vec<String>>,
     /// Container images to pull while baking, each with its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<String>,
@@ -65,18 +74,52 @@ pub struct Proxy {
     pub no_proxy: String,
 }
 
-/// Windows updates during the bake.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The cluster's network, where it is known before the node joins. What is left out is filled in
+/// at join.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Updates {
-    pub mode: UpdateMode,
+pub struct Network {
+    /// Addresses of all pods, such as `10.244.0.0/16`.
+    #[serde(default)]
+    pub pods: String,
+    /// Addresses of all services, such as `10.96.0.0/12`.
+    #[serde(default)]
+    pub services: String,
+    /// Addresses of all nodes.
+    #[serde(default)]
+    pub nodes: String,
+    /// The cluster's DNS service, such as `10.96.0.10`.
+    #[serde(default)]
+    pub dns: String,
+    /// Such as `cluster.local`.
+    #[serde(default)]
+    pub domain: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum UpdateMode {
-    /// The source image as it is published.
-    None,
+/// Windows updates during the bake. With none of the lists, the source image as it is published.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Updates {
+    /// Packages of the Microsoft Update Catalog by URL and digest, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<UpdateFile>,
+    /// Searched for with Windows Update: `KB5058411`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kbs: Vec<String>,
+    /// Searched for with Windows Update: every update of these categories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<UpdateCategory>,
+}
+
+/// An update as a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct UpdateFile {
+    /// `KB5058411`
+    pub kb: String,
+    /// Of a `.msu` file.
+    pub url: String,
+    pub sha256: String,
 }
 
 /// Another Packer or other plugins than the catalog pins.
@@ -113,6 +156,9 @@ impl ImageDefinition {
             host_access: self.host_access.or(base.host_access),
             delivery: self.delivery.or(base.delivery),
             updates: self.updates.or(base.updates),
+            features: joined(base.features, self.features),
+            network: self.network.or(base.network),
+            mirrors: merged(base.mirrors, self.mirrors),
             images,
             proxy: self.proxy.or(base.proxy),
             components: merged(base.components, self.components),
@@ -121,6 +167,13 @@ impl ImageDefinition {
             overrides: merged(base.overrides, self.overrides),
         }
     }
+}
+
+fn joined(mut base: Vec<String>, more: Vec<String>) -> Vec<String> {
+    base.extend(more);
+    base.sort();
+    base.dedup();
+    base
 }
 
 fn merged<V>(mut base: BTreeMap<String, V>, over: BTreeMap<String, V>) -> BTreeMap<String, V> {

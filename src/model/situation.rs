@@ -1,6 +1,6 @@
 //! What a `when` is asked about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::choice::{Cni, Delivery, HostAccess, Runtime};
 use super::step::When;
@@ -17,6 +17,8 @@ pub struct Situation {
     pub cni: Cni,
     pub host_access: HostAccess,
     pub delivery: Delivery,
+    /// Optional features that were asked for.
+    pub features: BTreeSet<String>,
     /// Groups and components that are part of the plan.
     pub components: BTreeMap<String, Version>,
 }
@@ -33,15 +35,17 @@ impl Situation {
             && listed(when.cni.as_ref(), self.cni.as_str())
             && listed(when.host_access.as_ref(), self.host_access.as_str())
             && listed(when.delivery.as_ref(), self.delivery.as_str())
-            && when.component.as_ref().is_none_or(|names| names.iter().all(|name| self.component(name)))
+            && all(when.feature.as_ref(), |name| self.features.contains(name))
+            && all(when.component.as_ref(), |name| self.components.contains_key(name))
     }
+}
 
-    fn component(&self, name: &str) -> bool {
-        match name.strip_prefix('!') {
-            Some(name) => !self.components.contains_key(name),
-            None => self.components.contains_key(name),
-        }
-    }
+/// Whether every name is there, and none of those with a leading `!`.
+fn all(names: Option<&Vec<String>>, is_there: impl Fn(&str) -> bool) -> bool {
+    names.into_iter().flatten().all(|name| match name.strip_prefix('!') {
+        Some(name) => !is_there(name),
+        None => is_there(name),
+    })
 }
 
 fn listed(names: Option<&Vec<String>>, name: &str) -> bool {
@@ -70,6 +74,7 @@ mod tests {
             cni: Cni::None,
             host_access: HostAccess::Wins,
             delivery: Delivery::Download,
+            features: ["gmsa".to_owned()].into(),
             components: [("wins".to_owned(), "0.0.4".parse().expect("version"))].into(),
         }
     }
@@ -90,6 +95,9 @@ mod tests {
             (false, r#"{"cni":["calico"]}"#),
             (false, r#"{"hostAccess":["services"]}"#),
             (false, r#"{"delivery":["media"]}"#),
+            (true, r#"{"feature":["gmsa","!smb"]}"#),
+            (false, r#"{"feature":["!gmsa"]}"#),
+            (false, r#"{"feature":["smb"]}"#),
             (true, r#"{"component":["wins","!csi-proxy"]}"#),
             (false, r#"{"component":["!wins"]}"#),
         ] {

@@ -21,6 +21,9 @@ pub enum Phase {
     Test,
     /// Takes away what the build needed, then generalises.
     Seal,
+    /// At the first start of a clone, before its accounts and its join: what could not be taken
+    /// away while the build spoke to the machine through it.
+    Firstboot,
 }
 
 /// A step file.
@@ -93,6 +96,9 @@ pub struct When {
     pub host_access: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Vec<String>>,
+    /// An optional feature that was (or, with a leading `!`, was not) asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature: Option<Vec<String>>,
     /// A component that is (or, with a leading `!`, is not) part of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<Vec<String>>,

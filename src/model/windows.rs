@@ -22,6 +22,9 @@ pub struct WindowsRelease {
     pub container_tag: String,
     /// Builds whose process-isolated images run here.
     pub runs_images_of: Vec<u32>,
+    /// Whether answers of services may go straight to the client, at every update level.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dsr: bool,
     /// Pause images (`registry/name:tag` without registry: the tag) that hold this build.
     pub pause: Vec<String>,
     pub minimum_updates: Vec<MinimumUpdate>,

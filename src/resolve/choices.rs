@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::catalog::Catalog;
 use crate::model::choice::{Delivery, HostAccess, Runtime};
+use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{PlannedPacker, PlannedPlugin};
 use crate::model::selection::ImageDefinition;
@@ -198,13 +199,14 @@ pub(super) fn packer(
 pub(super) fn minimum_revision(
     windows: &WindowsRelease,
     situation: &Situation,
+    features: &[Feature],
     variables: &BTreeMap<String, serde_json::Value>,
     refusals: &mut Vec<Refusal>,
 ) -> u32 {
     let needed = |need: &str| match need {
         "overlay" => situation.cni.is_overlay(),
         "images" => true,
-        _ => false,
+        need => features.iter().any(|feature| feature.needs.as_deref() == Some(need)),
     };
     let Some(update) = windows
         .minimum_updates

@@ -25,18 +25,19 @@ fn serve(asked: &Asked, size: usize) -> Vec<Step> {
     if known { ranged(&bytes_of(&asked.path, size), "\"a\"", asked) } else { status("404 Not Found", &[]) }
 }
 
-/// `imagegen VERB` with the mirror at this address.
+/// `imagegen VERB` with everything overridden by bytes of our own at this address.
 pub fn mirrored(mirror: &str, verb: &str, size: usize) -> Test {
-    let plan = Test::new().line(&format!("plan --target azure --k8s 1.36.0 --mirror {mirror} --format json"));
+    let plan = Test::new().line("plan --target azure --k8s 1.36.0 --format json");
     let plan: serde_json::Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
-    let groups = plan["components"].as_array().or_else(|| plan["groups"].as_array()).expect("groups");
-    let mut test = Test::new().line(&format!("{verb} --target azure --k8s 1.36.0 --mirror {mirror}"));
+    let mut test = Test::new().line(&format!("{verb} --target azure --k8s 1.36.0"));
+    let groups = plan["components"].as_array().expect("components");
     for artifact in groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
         let name = artifact["component"].as_str().expect("component");
         assert!(COMPONENTS.contains(&name), "{name}");
-        let path = artifact["url"].as_str().expect("url").strip_prefix(mirror).expect("mirrored");
-        let pin = format!("{name}.sha256={}", digest(&bytes_of(path, size)));
-        test = test.args(["--override", pin.as_str()]);
+        let path = artifact["url"].as_str().expect("url").replace("https://", "/");
+        let pin = format!("{name}.sha256={}", digest(&bytes_of(&path, size)));
+        let url = format!("{name}.url={mirror}{path}");
+        test = test.args(["--override", url.as_str(), "--override", pin.as_str()]);
     }
     let store = test.folder.join("store").display().to_string();
     test.env("IMAGEGEN_STORE", &store)

@@ -222,6 +222,7 @@ function New-FirewallRule {
     [CmdletBinding()]
     param([string] $Name, [hashtable] $Properties)
     $rule = @{ displayName = ''; direction = 'Inbound'; action = 'Allow'; protocol = 'Any'; active = $true }
+    $rule.icmpType = 'Any'
     foreach ($property in 'localPort', 'remotePort', 'remoteAddress') { $rule[$property] = @('Any') }
     foreach ($property in @($rule.Keys)) {
         if ($Properties.ContainsKey($property)) { $rule[$property] = $Properties[$property] }
@@ -347,4 +348,119 @@ function Get-SysprepError {
     [CmdletBinding()]
     param()
     'last line of setuperr.log'
+}
+
+function Invoke-AsSystem {
+    [CmdletBinding()]
+    param([string] $Program, [string] $ArgumentLine)
+    (Invoke-Program -Program $Program -Arguments @($ArgumentLine)).exitCode
+}
+
+function Test-Hotfix {
+    [CmdletBinding()]
+    param([string] $Kb)
+    $null -ne (Get-Simulation -Area 'hotfixes' -Name $Kb)
+}
+
+# The update's name is the last word of the package's.
+function Install-Hotfix {
+    [CmdletBinding()]
+    param([string] $Package)
+    $name = [IO.Path]::GetFileNameWithoutExtension($Package.Replace('\', '/')).Split('-')[-1]
+    Set-Simulation -Area 'hotfixes' -Name $name -Value 'installed'
+    $true
+}
+
+# All is missing until it is installed.
+function Invoke-UpdateAgent {
+    [CmdletBinding()]
+    param([string[]] $Kbs = @(), [string[]] $Categories = @(), [bool] $Install)
+    $wanted = @($Kbs) + @($Categories)
+    if ($Install) { foreach ($name in $wanted) { Set-Simulation -Area 'updates' -Name $name -Value 'installed' } }
+    $missing = @($wanted | Where-Object { $null -eq (Get-Simulation -Area 'updates' -Name $_) })
+    [pscustomobject]@{ missing = $missing; restart = $Install }
+}
+
+function Get-PowerShellPath {
+    [CmdletBinding()]
+    param()
+    [Diagnostics.Process]::GetCurrentProcess().MainModule.FileName
+}
+
+function Test-Capability {
+    [CmdletBinding()]
+    param([string] $Name)
+    (Get-Simulation -Area 'capabilities' -Name $Name) -eq 'installed'
+}
+
+function Set-Capability {
+    [CmdletBinding()]
+    param([string] $Name, [bool] $Installed)
+    $state = $null
+    if ($Installed) { $state = 'installed' }
+    Set-Simulation -Area 'capabilities' -Name $Name -Value $state
+    $false
+}
+
+function Get-Task {
+    [CmdletBinding()]
+    param([string] $Name)
+    Get-Simulation -Area 'tasks' -Name $Name
+}
+
+function Set-Task {
+    [CmdletBinding()]
+    param([string] $Name, [string] $Program, [string] $ArgumentLine, [string] $Trigger, [bool] $Enabled)
+    $task = @{ program = $Program; argumentLine = $ArgumentLine; trigger = $Trigger; enabled = $Enabled }
+    Set-Simulation -Area 'tasks' -Name $Name -Value $task
+}
+
+function Remove-Task {
+    [CmdletBinding()]
+    param([string] $Name)
+    Set-Simulation -Area 'tasks' -Name $Name -Value $null
+}
+
+# A network's name is its ID too.
+function Invoke-HostNetwork {
+    [CmdletBinding()]
+    param([string] $Method, [string] $Path, [string] $Body = '')
+    $name = $Path.Split('/')[-1]
+    if ($Method -eq 'DELETE') { return Set-Simulation -Area 'networks' -Name $name -Value $null }
+    if ($Method -eq 'POST') {
+        $network = $Body | ConvertFrom-Json
+        $value = @{ ID = $network.Name; Name = $network.Name; Type = $network.Type }
+        return Set-Simulation -Area 'networks' -Name $network.Name -Value $value
+    }
+    $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
+    if ($state.ContainsKey('networks')) { $state.networks.Values | ForEach-Object { [pscustomobject]$_ } }
+}
+
+function Get-PowerPlan {
+    [CmdletBinding()]
+    param()
+    Get-Simulation -Area 'os' -Name 'powerPlan'
+}
+
+function Set-PowerPlan {
+    [CmdletBinding()]
+    param([string] $Plan)
+    Set-Simulation -Area 'os' -Name 'powerPlan' -Value $Plan
+}
+
+function Get-MemoryKey {
+    [CmdletBinding()]
+    param()
+    'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management'
+}
+
+# `remember X` makes every later script print X; before that they print nothing.
+function Invoke-ScriptText {
+    [CmdletBinding()]
+    param([string] $Text)
+    if ($Text -match '^remember (.*)$') {
+        Set-Simulation -Area 'os' -Name 'script' -Value $Matches[1]
+        return ''
+    }
+    "$(Get-Simulation -Area 'os' -Name 'script')`n"
 }

@@ -134,7 +134,7 @@ function Write-WorldPlan {
     param([string] $World, $Content)
     $number = 0
     foreach ($resource in $Content.resources) {
-        if ($resource.type -notin 'artifact', 'archive', 'msi') { continue }
+        if ($resource.type -notin 'artifact', 'archive', 'msi', 'hotfix') { continue }
         $url = $resource.properties.url
         $file = Get-Simulation -Area 'urls' -Name $url
         if ($null -eq $file) {
@@ -395,6 +395,13 @@ function Test-Refusal {
         [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
         Assert-Refusal -Name $name -World $world
     }
+    $world = New-World -Source $Source
+    $path = "$world/C/imagegen/guest-plan.json"
+    $content = [IO.File]::ReadAllText($path) | ConvertFrom-Json
+    $content.resources | Where-Object { $_.name -eq 'kubelet/program' } |
+        ForEach-Object { $_.properties.digest = 'unpinned' }
+    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
+    Assert-Refusal -Name 'an artifact that nobody pinned' -World $world
     $world = New-World -Source $Source -Edit {
         param($content)
         $content.schema = 'imagegen.dev/guest-plan/v9'

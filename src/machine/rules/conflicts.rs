@@ -128,6 +128,11 @@ fn identity(kind: &ResourceKind) -> &'static [&'static str] {
         },
         ResourceKind::DefenderExclusion(_) => &["kind", "value"],
         ResourceKind::WinrmListener(_) => &["transport"],
+        ResourceKind::Hotfix(_) => &["kb"],
+        ResourceKind::WindowsCapability(_) => &["capability"],
+        ResourceKind::ScheduledTask(_) => &["taskName"],
+        ResourceKind::HnsNetwork(_) => &["networkName"],
+        ResourceKind::Script(_) => &["test"],
         ResourceKind::WinrmSetting(_) => &["setting"],
         ResourceKind::LocalUser(_) => &["userName"],
         ResourceKind::Sysprep(_) => &["imageState"],
@@ -138,6 +143,9 @@ fn identity(kind: &ResourceKind) -> &'static [&'static str] {
         | ResourceKind::Archive(_)
         | ResourceKind::Msi(_)
         | ResourceKind::ContainerImage(_)
+        | ResourceKind::WindowsUpdate(_)
+        | ResourceKind::PowerPlan(_)
+        | ResourceKind::PageFile(_)
         | ResourceKind::Assertion(_) => &[],
     }
 }

@@ -90,6 +90,7 @@ pub(super) fn tools(context: &Context<'_>, problems: &mut Problems<'_>) {
         let program = match &resource.kind {
             ResourceKind::ContainerImage(it) => Some(it.program.as_str()),
             ResourceKind::Assertion(it) => it.program.as_deref(),
+            ResourceKind::ScheduledTask(it) => it.program.as_deref(),
             _ => None,
         };
         let Some(program) = program.filter(|program| paths::is_absolute(program)) else { continue };

@@ -38,8 +38,16 @@ fn paths_of(kind: &ResourceKind) -> Vec<&str> {
         ResourceKind::Service(it) => it.program.as_deref().into_iter().collect(),
         ResourceKind::ContainerImage(it) => vec![&it.program],
         ResourceKind::Sysprep(it) => vec![&it.unattend],
+        ResourceKind::Hotfix(it) => vec![&it.cache],
+        ResourceKind::ScheduledTask(it) => it.program.as_deref().into_iter().collect(),
+        ResourceKind::PageFile(it) => vec![&it.path],
         ResourceKind::RegistryValue(_)
         | ResourceKind::EnvironmentVariable(_)
+        | ResourceKind::WindowsUpdate(_)
+        | ResourceKind::WindowsCapability(_)
+        | ResourceKind::HnsNetwork(_)
+        | ResourceKind::PowerPlan(_)
+        | ResourceKind::Script(_)
         | ResourceKind::WindowsFeature(_)
         | ResourceKind::FirewallRule(_)
         | ResourceKind::PortRange(_)
@@ -88,6 +96,7 @@ fn digest_of(resource: &Resource) -> Option<(&str, usize)> {
         ResourceKind::Artifact(it) => pinned(it.digest.as_str(), it.algorithm),
         ResourceKind::Archive(it) => pinned(it.digest.as_str(), it.algorithm),
         ResourceKind::Msi(it) => pinned(it.digest.as_str(), it.algorithm),
+        ResourceKind::Hotfix(it) => pinned(it.digest.as_str(), it.algorithm),
         ResourceKind::ContainerImage(it) => {
             (it.reference.split_once("@sha256:").map_or(it.reference.as_str(), |(_, digest)| digest), 64)
         }
@@ -164,6 +173,10 @@ fn missing_property(kind: &ResourceKind) -> Option<&'static str> {
             it.ensure == Ensure::Present && it.program.is_none() && !it.arguments.is_empty(),
             "`program`",
         ),
+        ResourceKind::ScheduledTask(it) if it.ensure == Ensure::Present => {
+            lacks(it.program.is_none(), "`program`").or(lacks(it.trigger.is_none(), "`trigger`"))
+        }
+        ResourceKind::HnsNetwork(it) => lacks(it.ensure == Ensure::Present && it.kind.is_none(), "`kind`"),
         ResourceKind::FirewallRule(it) if it.ensure == Ensure::Present => {
             lacks(it.direction.is_none(), "`direction`").or(lacks(it.action.is_none(), "`action`"))
         }

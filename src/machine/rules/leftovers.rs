@@ -8,7 +8,7 @@ use super::super::state::{Machine, Origin};
 use super::super::{paths, settle, upsert};
 use super::{Context, Problems};
 
-const TAKE_BACK: &str = "take it back in a resource of phase `seal`";
+const TAKE_BACK: &str = "take it back in a resource of phase `seal` or `firstboot`";
 const TEMPORARY: &str = r"c:\windows\temp";
 const ANSWER_FILES: [&str; 6] = [
     r"c:\autounattend.xml",
@@ -61,6 +61,7 @@ fn things(machine: &Machine) -> Vec<(String, &Origin)> {
     let settings = machine.winrm.settings.iter();
     things.extend(settings.map(|it| (format!("WinRM setting {}", it.name), &it.origin)));
     things.extend(machine.packages.iter().map(|it| (format!("package of {}", it.creates), &it.origin)));
+    things.extend(machine.system.iter().map(|it| (format!("{} `{}`", it.kind, it.name), &it.origin)));
     things.extend(machine.images.iter().map(|it| (format!("image {}", it.reference), &it.origin)));
     things
 }

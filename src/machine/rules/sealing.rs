@@ -1,6 +1,6 @@
-//! The end of the plan: what closes the machine, and that nothing comes after.
+//! The end of the plan: what closes the machine, and that the build can still hear of it.
 
-use crate::model::resource::{Ensure, ResourceKind, WinrmTransport};
+use crate::model::resource::{Ensure, EnsureUser, ResourceKind};
 use crate::model::step::Phase;
 
 use super::super::problem::Rule;
@@ -26,9 +26,10 @@ pub(super) fn sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
                 format!("generalises in phase {:?}, before the machine is finished", resource.phase);
             problems.add(Rule::SysprepMissing, resource, message, "move it to phase `seal`");
         }
-        if it.finish == "shutdown" && index + 1 < context.resources.len() {
+        let follows = context.resources.get(index + 1).is_some_and(|next| next.phase == Phase::Seal);
+        if it.finish == "shutdown" && follows {
             let message = "shuts the machine down, but resources follow".to_owned();
-            problems.add(Rule::SysprepMissing, resource, message, "make it the last resource of the plan");
+            problems.add(Rule::SysprepMissing, resource, message, "make it the last resource of the phase");
         }
         if !context.history.is_there_before(&it.unattend, index) {
             let message =
@@ -43,21 +44,25 @@ pub(super) fn sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
     }
 }
 
-/// Once the listener that the build talks through is gone, no result comes back. Only closing
-/// what is left of remote management and Sysprep, whose outcome the target sees, may follow.
-pub(super) fn listener(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let closes = |transport: WinrmTransport| context.expectations.winrm.is_none_or(|ours| ours == transport);
-    let at = context.resources.iter().position(|resource| match &resource.kind {
-        ResourceKind::WinrmListener(it) => it.ensure == Ensure::Absent && closes(it.transport),
-        _ => false,
-    });
-    let Some(at) = at else { return };
-    let by = &context.resources[at].name;
-    for resource in &context.resources[at + 1..] {
-        if matches!(resource.kind, ResourceKind::WinrmListener(_) | ResourceKind::Sysprep(_)) {
-            continue;
+/// The build speaks to the machine until its last command has ended and said how. Whoever takes the
+/// listener or the account from under it loses that answer, and Packer the build.
+pub(super) fn session(context: &Context<'_>, problems: &mut Problems<'_>) {
+    let expectations = context.expectations;
+    for resource in context.resources.iter().filter(|resource| resource.phase < Phase::Firstboot) {
+        let cut = match &resource.kind {
+            ResourceKind::WinrmListener(it) if it.ensure == Ensure::Absent => {
+                (expectations.winrm == Some(it.transport)).then_some("removes the listener")
+            }
+            ResourceKind::LocalUser(it) if it.ensure != EnsureUser::Present => {
+                let ours =
+                    expectations.build_user.is_some_and(|user| user.eq_ignore_ascii_case(&it.user_name));
+                ours.then_some("closes the account")
+            }
+            _ => None,
+        };
+        if let Some(what) = cut {
+            let message = format!("{what} that the build still talks through");
+            problems.add(Rule::SessionCut, resource, message, "move it to phase `firstboot`");
         }
-        let message = format!("comes after `{by}`, which removes the listener that the build talks through");
-        problems.add(Rule::AfterListener, resource, message, "move it before the listener's removal");
     }
 }

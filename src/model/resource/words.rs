@@ -158,3 +158,14 @@ pub enum AssertionCheck {
     /// The build is `build` and the update revision at least `revision`.
     OsBuild,
 }
+
+/// What starts a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TaskTrigger {
+    /// Nothing but a request.
+    None,
+    Startup,
+    /// Each night at three.
+    Daily,
+}

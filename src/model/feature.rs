@@ -1,0 +1,33 @@
+//! Optional features: what a node gets only where it was asked for.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::step::When;
+
+/// `manifests/features.json`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Features {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    pub features: Vec<Feature>,
+}
+
+/// Steps name it in `when.feature`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Feature {
+    pub name: String,
+    pub summary: String,
+    /// Where it can be had.
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    /// Why nowhere else; wanted with `when`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The update level that it needs, by its name in the Windows release's `minimumUpdates`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
+    pub source: String,
+}

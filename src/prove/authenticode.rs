@@ -1,0 +1,88 @@
+//! Authenticode of an artifact, or of the members of one.
+
+use std::io::Cursor;
+use std::time::Duration;
+
+use rustls_pki_types::UnixTime;
+
+use crate::fetch::Fetched;
+use crate::io::fs;
+use crate::model::component::Authenticode;
+use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::plan::PlannedArtifact;
+use crate::verify::archive::{self, Limits, Wanted};
+use crate::verify::authenticode::{FileKind, Policy, Publisher, verify};
+use crate::verify::chain::{PinnedRoots, roots};
+use crate::verify::{ProofError, Proven, evidence};
+
+use super::ProveError;
+
+/// Largest file whose signature is looked at.
+const LARGEST: u64 = 1 << 30;
+
+pub(super) fn check(
+    artifact: &PlannedArtifact,
+    fetched: &Fetched,
+    pinned: &PinnedRoots,
+    now: u64,
+    found: &mut Vec<Evidence>,
+) -> Result<(), ProveError> {
+    let Some(wanted) = &artifact.authenticode else { return Ok(()) };
+    let policy = policy(wanted, pinned, now)?;
+    let Some(format) = artifact.kind.archive_format().filter(|_| !wanted.members.is_empty()) else {
+        let bytes = fs::read(fetched.path())?;
+        let outcome = one(&artifact.file, bytes, &policy);
+        found.push(evidence(ProofKind::Authenticode, &artifact.file, Some(fetched.url()), outcome));
+        return Ok(());
+    };
+    let file = fs::open(fetched.path())?;
+    let mut all = Vec::new();
+    let members = archive::members(
+        file,
+        format,
+        Wanted::Globs(&wanted.members),
+        &Limits { member: LARGEST, ..Limits::default() },
+        &mut |name, content| {
+            let mut bytes = Vec::new();
+            content.read_to_end(&mut bytes).map_err(|error| {
+                ProofError::new("archive-malformed", format!("`{name}` cannot be read: {error}"))
+            })?;
+            let excepted = wanted.unsigned.iter().any(|glob| archive::fits(glob, name));
+            let subject = format!("{}!{name}", artifact.file);
+            let outcome = match (one(name, bytes, &policy), excepted) {
+                (Err(error), true) if error.code == "unsigned" => return Ok(()),
+                (Ok(_), true) => Err(ProofError::new(
+                    "exception-unnecessary",
+                    "it is signed: take it off the list of unsigned members",
+                )),
+                (outcome, _) => outcome,
+            };
+            all.push(evidence(ProofKind::Authenticode, &subject, Some(fetched.url()), outcome));
+            Ok::<(), ProofError>(())
+        },
+    );
+    found.append(&mut all);
+    if let Err(error) = members {
+        found.push(evidence(ProofKind::Authenticode, &artifact.file, Some(fetched.url()), Err(error)));
+    }
+    Ok(())
+}
+
+fn one(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Proven, ProofError> {
+    let kind = FileKind::detect(name, bytes.get(..8).unwrap_or(&bytes))
+        .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))?;
+    verify(kind, &mut Cursor::new(bytes), policy)
+}
+
+fn policy(wanted: &Authenticode, pinned: &PinnedRoots, now: u64) -> Result<Policy, ProofError> {
+    let mut policy = Policy::new(pinned, UnixTime::since_unix_epoch(Duration::from_secs(now)));
+    let publisher: Publisher =
+        wanted.publisher.parse().map_err(|error| ProofError::new("publisher", format!("{error}")))?;
+    policy.publisher = Some(publisher);
+    if let Some(pem) = &wanted.roots {
+        let own = roots(pem.as_bytes()).map_err(|error| ProofError::new("roots", error.to_string()))?;
+        policy.timestamp_roots.extend(own.iter().cloned());
+        policy.roots = own;
+    }
+    Ok(policy)
+}

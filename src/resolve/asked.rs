@@ -1,0 +1,109 @@
+//! What a user asks for beside the choices: optional features, updates, mirrors, the network.
+
+use crate::catalog::{Catalog, CatalogError};
+use crate::model::choice::Runtime;
+use crate::model::feature::Feature;
+use crate::model::names::did_you_mean;
+use crate::model::selection::ImageDefinition;
+use crate::model::situation::Situation;
+
+use super::refusal::{Refusal, ResolveError};
+
+/// The features that were asked for, in the order of the catalog.
+pub(super) fn features(
+    catalog: &Catalog,
+    situation: &Situation,
+    refusals: &mut Vec<Refusal>,
+) -> Result<Vec<Feature>, ResolveError> {
+    let known = catalog.features()?;
+    for name in &situation.features {
+        if !known.iter().any(|feature| feature.name == *name) {
+            let suggestion = did_you_mean(name, known.iter().map(|feature| feature.name.as_str()));
+            return Err(CatalogError::Unknown { what: "feature", name: name.clone(), suggestion }.into());
+        }
+    }
+    let asked = known.into_iter().filter(|feature| situation.features.contains(&feature.name));
+    Ok(asked
+        .inspect(|feature| {
+            if !situation.holds(&feature.when) {
+                refusals.push(Refusal::new(
+                    "feature-unsupported",
+                    format!("the feature {} cannot be had here: {}", feature.name, feature.reason),
+                    format!("leave out `--feature {}`", feature.name),
+                    &feature.source,
+                ));
+            }
+        })
+        .collect())
+}
+
+/// Images are pulled by containerd's own client.
+pub(super) fn images(selection: &ImageDefinition, runtime: Runtime, refusals: &mut Vec<Refusal>) {
+    if runtime == Runtime::Docker && !selection.images.is_empty() {
+        refusals.push(Refusal::new(
+            "image-runtime",
+            "images are pulled into containerd's store alone, and this image has Docker",
+            "leave out `--image`, or choose `--runtime containerd`",
+            "windows-node-spec F3, F4",
+        ));
+    }
+}
+
+/// The forms of updates, mirrors and networks.
+pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
+    let updates = selection.updates.clone().unwrap_or_default();
+    for kb in updates.kbs.iter().chain(updates.files.iter().map(|file| &file.kb)) {
+        let digits = kb.strip_prefix("KB").unwrap_or_default();
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            let remedy = "write it as `KB5058411`".to_owned();
+            refusals.push(Refusal::new(
+                "update-kb",
+                format!("`{kb}` is no update"),
+                remedy,
+                "windows-node-spec B3",
+            ));
+        }
+    }
+    for file in &updates.files {
+        let hexadecimal = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let pinned = file.sha256.len() == 64 && file.sha256.bytes().all(hexadecimal);
+        if !pinned || !file.url.starts_with("https://") || !file.url.to_lowercase().ends_with(".msu") {
+            refusals.push(Refusal::new(
+                "update-file",
+                format!("the file of {} is not pinned: {}", file.kb, file.url),
+                "give the `https` URL of a `.msu` file and its SHA-256 in lower case".to_owned(),
+                "windows-node-spec B3",
+            ));
+        }
+    }
+    for (registry, urls) in &selection.mirrors {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':' | b'_');
+        let url = |url: &String| {
+            let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+            rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['"', '\'', '\\', ' ', '@', '\n']))
+        };
+        if registry.is_empty() || !registry.bytes().all(plain) || urls.is_empty() || !urls.iter().all(url) {
+            refusals.push(Refusal::new(
+                "mirror",
+                format!("`{registry}` with mirrors {} is no registry with mirrors", urls.join(", ")),
+                "write it as `docker.io=https://mirror.example`, without credentials".to_owned(),
+                "windows-node-spec F1",
+            ));
+        }
+    }
+    let proxy = selection.proxy.clone().unwrap_or_default();
+    for value in [&proxy.http, &proxy.https, &proxy.no_proxy] {
+        if value.contains(['"', '\'', '`', '$', '\n', '\r']) {
+            let remedy = "write such characters as percent and digits".to_owned();
+            let reason = "a proxy holds a character that no URL has".to_owned();
+            refusals.push(Refusal::new("proxy", reason, remedy, "windows-node-spec phase L"));
+        }
+    }
+    let network = selection.network.clone().unwrap_or_default();
+    let values = [&network.pods, &network.services, &network.nodes, &network.dns, &network.domain];
+    for value in values.into_iter().filter(|value| value.contains(['"', '\\', '@', '\n'])) {
+        let remedy = "write addresses as `10.96.0.0/12` and names as `cluster.local`".to_owned();
+        let reason = format!("`{value}` is no part of a network");
+        refusals.push(Refusal::new("network", reason, remedy, "windows-node-spec 2.2"));
+    }
+}

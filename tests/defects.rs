@@ -1,0 +1,296 @@
+//! The defects of image-builder's Windows images (D1 to D12 of its examination) as far as the guest
+//! could have them: each is put into a plan or looked for in every one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use imagegen::commands::prepare::{Trees, plan, predicted, trees};
+use imagegen::guest::Guest;
+use imagegen::machine::Machine;
+use imagegen::model::resource::{File, RegistryData, ResourceKind, StartType};
+use imagegen::model::selection::ImageDefinition;
+use imagegen::model::step::Phase;
+use serde_json::Value;
+
+use crate::support::{Test, root};
+
+fn azure(kubernetes: &str) -> ImageDefinition {
+    ImageDefinition {
+        target: Some("azure".to_owned()),
+        kubernetes: Some(kubernetes.to_owned()),
+        ..ImageDefinition::default()
+    }
+}
+
+fn made(selection: &ImageDefinition) -> (Guest, Machine) {
+    made_in(selection, &trees(None).expect("the catalog"))
+}
+
+fn made_in(selection: &ImageDefinition, trees: &Trees) -> (Guest, Machine) {
+    let plan = plan(selection, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
+    let (guest, prediction) =
+        predicted(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
+    (guest, prediction.machine)
+}
+
+fn file<'a>(guest: &'a Guest, name: &str) -> &'a File {
+    let files = guest.plan.resources.iter().filter_map(|resource| match &resource.kind {
+        ResourceKind::File(file) => Some(file),
+        _ => None,
+    });
+    files.into_iter().find(|file| file.path.ends_with(name)).unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// D1: nothing that is downloaded goes unchecked.
+#[test]
+fn d1_every_download_has_a_digest_that_the_engine_demands() {
+    let trees = trees(None).expect("the catalog");
+    let plan = plan(&azure("1.20.0"), &trees).expect("a plan");
+    let (guest, _) = predicted(&plan, &trees).expect("a machine");
+    let mut checked = 0;
+    for resource in &guest.plan.resources {
+        let digest = match &resource.kind {
+            ResourceKind::Artifact(it) => &it.digest,
+            ResourceKind::Archive(it) => &it.digest,
+            ResourceKind::Msi(it) => &it.digest,
+            _ => continue,
+        };
+        let known = plan.unpinned().any(|artifact| digest == "unpinned" && !artifact.is_pinned());
+        assert!(known || digest.len() == 64 || digest.len() == 128, "{}: {digest}", resource.name);
+        checked += 1;
+    }
+    assert!(checked >= 6, "{checked}");
+    // What nobody pinned is refused before anything is changed.
+    let engine = std::fs::read_to_string(root().join("provisioners/engine/Engine.psm1")).expect("engine");
+    assert!(engine.contains("pins nothing"), "the engine takes any digest");
+}
+
+/// D2: images are pulled, by digest, or the selection is refused.
+#[test]
+fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
+    let digest = "a".repeat(64);
+    for (release, kubernetes) in [("2019", "1.20.0"), ("2022", "1.30.0"), ("2025", "1.36.4")] {
+        let image = format!("mcr.microsoft.com/windows/nanoserver:x@sha256:{digest}");
+        let selection = ImageDefinition {
+            windows: Some(release.to_owned()),
+            images: vec![image.clone()],
+            ..azure(kubernetes)
+        };
+        let (_, machine) = made(&selection);
+        assert!(machine.images.iter().any(|it| it.reference == image), "{release}");
+    }
+    Test::new()
+        .line("plan --target azure --image mcr.microsoft.com/windows/nanoserver:ltsc2022")
+        .fails(3, &["image-digest"]);
+}
+
+/// D3: what depends on the release depends on a release that is always known.
+#[test]
+fn d3_each_release_gets_its_registry_settings() {
+    let trees = trees(None).expect("the catalog");
+    for (release, kubernetes) in [("2019", "1.20.0"), ("2022", "1.30.0"), ("2025", "1.36.4")] {
+        let selection = ImageDefinition { windows: Some(release.to_owned()), ..azure(kubernetes) };
+        let (_, machine) = made_in(&selection, &trees);
+        let wanted = trees.catalog.windows(release).expect("release").registry;
+        assert!(!wanted.is_empty(), "{release}");
+        for setting in wanted {
+            let is_it = |it: &&imagegen::machine::state::RegistryValue| {
+                it.name == setting.name && it.key == setting.key
+            };
+            let found = machine.registry.iter().find(is_it);
+            assert_eq!(found.map(|it| &it.data), Some(&setting.data), "{release}: {}", setting.name);
+        }
+    }
+}
+
+/// Options of a cloudbase-init configuration, below its one section.
+fn options(text: &str) -> BTreeMap<&str, &str> {
+    assert!(text.starts_with("[DEFAULT]\n") && text.matches('[').count() == 1, "{text}");
+    text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('=')).collect()
+}
+
+/// D4: what a target says of its clock reaches the machine.
+#[test]
+fn d4_the_clock_is_the_targets() {
+    let trees = trees(None).expect("the catalog");
+    let mut plan = plan(&azure("1.36.4"), &trees).expect("a plan");
+    for utc in [false, true] {
+        plan.target.guest.rtc_utc = utc;
+        let (guest, _) = predicted(&plan, &trees).expect("a machine");
+        let text = file(&guest, r"\cloudbase-init.conf").content.clone().expect("content");
+        assert_eq!(options(&text)["real_time_clock_utc"], utc.to_string());
+    }
+}
+
+/// D5 and D9: no option without a value, none that cloudbase-init does not know, no class that it
+/// lacks, nothing said twice, and no user data in its log.
+#[test]
+fn d5_d9_cloudbase_init_is_configured_with_what_it_knows() {
+    let text =
+        std::fs::read_to_string(root().join("tests/fixtures/cloudbase-init-options.json")).expect("data");
+    let known: Value = serde_json::from_str(&text).expect("JSON");
+    let names = |list: &str| -> BTreeSet<String> {
+        known[list].as_array().expect(list).iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let mut classes: BTreeSet<String> = names("metadataServices").union(&names("plugins")).cloned().collect();
+    // Of the module of base classes, which the data leaves out; image-builder names it too.
+    classes.insert("cloudbaseinit.metadata.services.base.EmptyMetadataService".to_owned());
+    let (guest, _) = made(&azure("1.36.4"));
+    for name in [r"\cloudbase-init.conf", r"\cloudbase-init-unattend.conf"] {
+        let text = file(&guest, name).content.clone().expect("content");
+        let options = options(&text);
+        assert!(options.len() > 10, "{name}");
+        for (option, value) in &options {
+            let is_known = !known["options"]["DEFAULT"][option].is_null()
+                || ["debug", "logdir", "logfile", "username", "groups"].contains(option);
+            assert!(is_known, "{name}: {option}");
+            assert!(!value.is_empty(), "{name}: {option} is empty");
+        }
+        assert_eq!(options["debug"], "false", "{name}: user data and the token in it would be logged");
+        for list in ["metadata_services", "plugins"] {
+            let given: Vec<&str> = options[list].split(',').collect();
+            let once: BTreeSet<&&str> = given.iter().collect();
+            assert_eq!(once.len(), given.len(), "{name}: {list} says something twice");
+            for class in given {
+                assert!(classes.contains(class), "{name}: {class}");
+            }
+        }
+    }
+}
+
+/// D6: the service manager reads no file of arguments, so nothing that the kubelet cannot start
+/// without may be left to it; what kubeadm writes there is merged when the node joins.
+#[test]
+fn d6_the_kubelet_starts_without_kubeadm_flags_env() {
+    for (kubernetes, wanted) in [
+        ("1.20.0", &["--container-runtime=remote", "--container-runtime-endpoint=npipe"][..]),
+        ("1.30.0", &["--container-runtime-endpoint=npipe"]),
+        ("1.36.4", &["--config="]),
+    ] {
+        let (_, machine) = made(&azure(kubernetes));
+        let kubelet = machine.services.iter().find(|it| it.name == "kubelet").expect("kubelet");
+        for flag in wanted {
+            assert!(kubelet.arguments.iter().any(|word| word.starts_with(flag)), "{kubernetes}: {flag}");
+        }
+        assert_eq!(
+            kubelet.start_type,
+            Some(StartType::Manual),
+            "{kubernetes}: it would fail until it has joined"
+        );
+    }
+}
+
+/// D7: old lines are built of what existed then, and combinations that cannot speak are refused.
+#[test]
+fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
+    let (_, machine) = made(&azure("1.20.0"));
+    assert!(machine.files.iter().all(|file| !file.path.ends_with("kube-log-runner.exe")));
+    Test::new()
+        .line("plan --target azure --k8s 1.22.0 --component containerd=2.3.4")
+        .fails(3, &["containerd-cri-v1alpha2"]);
+}
+
+/// D8: at the end there is no way in that only the build needed.
+#[test]
+fn d8_no_remote_management_is_left() {
+    let (guest, machine) = made(&azure("1.36.4"));
+    assert!(machine.winrm.listeners.is_empty());
+    assert!(machine.users.iter().all(|user| !user.enabled));
+    for opening in [r"Service\Auth\Basic", r"Service\AllowUnencrypted", r"Service\Auth\CredSSP"] {
+        let setting = machine.winrm.settings.iter().find(|it| it.name == opening);
+        assert_eq!(setting.map(|it| it.value.as_str()), Some("false"), "{opening}");
+    }
+    let profiles = machine.registry.iter().filter(|it| it.name == "EnableFirewall");
+    let on: Vec<_> = profiles.map(|it| &it.data).collect();
+    assert_eq!(on, [&RegistryData::Number(1); 3], "the firewall is on in every profile");
+    // Closed where nothing listens to the build any more, before accounts and join of the clone.
+    let setup = file(&guest, "SetupComplete.cmd").content.clone().expect("content");
+    let at = |part: &str| setup.find(part).unwrap_or_else(|| panic!("{part}: {setup}"));
+    assert!(at("localport=5986") < at("-Phase firstboot"));
+    assert!(at("-Phase firstboot") < at("if errorlevel 1 exit"));
+    assert!(at("if errorlevel 1 exit") < at("sc.exe start cloudbase-init"));
+    let late: Vec<&str> = guest
+        .plan
+        .resources
+        .iter()
+        .filter(|resource| resource.phase == Phase::Firstboot)
+        .map(|resource| resource.name.as_str())
+        .collect();
+    assert_eq!(late, ["firstboot/build-user", "firstboot/winrm-listener"]);
+}
+
+/// D9: no resource holds a password; accounts are made by the platform, at first boot.
+#[test]
+fn d9_no_password_is_in_a_plan() {
+    let trees = trees(None).expect("the catalog");
+    for kubernetes in ["1.20.0", "1.36.4"] {
+        let (guest, _) = made_in(&azure(kubernetes), &trees);
+        let text = imagegen::guest::plan_json(&guest.plan).to_lowercase();
+        let found =
+            text.match_indices("password").map(|(at, _)| text[at.saturating_sub(30)..at + 25].to_owned());
+        for around in found {
+            let harmless =
+                ["inject_user_password", "user_password_length", "reset_service_password", "setuserpassword"];
+            assert!(harmless.iter().any(|name| around.contains(name)), "{around}");
+        }
+    }
+}
+
+/// D10: an unknown name in a step or template is an error and never an empty text.
+#[test]
+fn d10_an_undefined_name_is_an_error() {
+    let mut trees = trees(None).expect("the catalog");
+    let plan = plan(&azure("1.36.4"), &trees).expect("a plan");
+    let mut files = BTreeMap::new();
+    for folder in ["steps", "templates", "engine", "resources"] {
+        for path in trees.provisioners.list(folder) {
+            let bytes = trees.provisioners.get(&path).expect("listed").to_vec();
+            files.insert(path, bytes);
+        }
+    }
+    for path in ["paths.json", "sddl.json", "later.json", "ports.json"] {
+        files.insert(path.to_owned(), trees.provisioners.get(path).expect(path).to_vec());
+    }
+    let template = files.get_mut("templates/crictl.yaml").expect("template");
+    template.extend_from_slice(b"debug: {{ runtime.debug }}\n");
+    trees.provisioners = imagegen::embedded::Tree::loaded("provisioners".to_owned(), files);
+    let error = format!("{:#}", predicted(&plan, &trees).expect_err("an undefined name"));
+    assert!(error.contains("templates/crictl.yaml") && error.contains("debug"), "{error}");
+}
+
+/// D11: every release and every line of the catalog is planned by a test (`matrix`,
+/// `combinations`), so none can lack one; this holds the sets against each other.
+#[test]
+fn d11_every_release_is_made_by_some_line() {
+    let trees = trees(None).expect("the catalog");
+    let mut made = BTreeSet::new();
+    for minor in trees.catalog.kubernetes_minors() {
+        let line = trees.catalog.kubernetes(&minor).expect("line");
+        made.extend(line.windows.into_iter().map(|windows| windows.value));
+    }
+    let all: BTreeSet<String> = trees.catalog.windows_names().into_iter().collect();
+    let missing: Vec<&String> = all.difference(&made).filter(|name| *name != "23H2").collect();
+    assert_eq!(missing, [""; 0]);
+}
+
+/// D12: what a check asks for is on the machine: a service that nobody brings is refused.
+#[test]
+fn d12_a_check_of_what_nobody_installs_is_refused() {
+    let mut trees = trees(None).expect("the catalog");
+    let plan = plan(&azure("1.36.4"), &trees).expect("a plan");
+    let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for folder in ["steps", "templates", "engine", "resources"] {
+        for path in trees.provisioners.list(folder) {
+            files.insert(path.clone(), trees.provisioners.get(&path).expect("listed").to_vec());
+        }
+    }
+    for path in ["paths.json", "sddl.json", "later.json", "ports.json"] {
+        files.insert(path.to_owned(), trees.provisioners.get(path).expect(path).to_vec());
+    }
+    let checks = files.get_mut("steps/200-checks.json").expect("checks");
+    *checks = String::from_utf8_lossy(checks)
+        .replacen(r#""serviceName": "containerd""#, r#""serviceName": "VMTools""#, 1)
+        .into();
+    trees.provisioners = imagegen::embedded::Tree::loaded("provisioners".to_owned(), files);
+    let error = format!("{:#}", predicted(&plan, &trees).expect_err("an unknown service"));
+    assert!(error.contains("service-unknown") && error.contains("VMTools"), "{error}");
+}
