@@ -202,10 +202,10 @@ mount -o remount,size=20m "$IMAGEGEN_STORE"; "$0" "$@" >/dev/null; echo "exit $?
         println!("skipped: needs unshare with a file system of its own");
         return;
     }
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("No space left on device"), "{said}");
-    assert!(text.contains("exit 1\n") && text.ends_with("exit 0\n"), "{text}{said}");
-    assert!(!text.contains(".part\n"), "a part that fills the disk is removed: {text}");
+    assert!(out.contains("exit 1\n") && out.ends_with("exit 0\n"), "{out}{said}");
+    assert!(!out.contains(".part\n"), "a part that fills the disk is removed: {out}");
 }
 
 #[test]

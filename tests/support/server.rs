@@ -48,7 +48,8 @@ pub enum Step {
     Tunnel(SocketAddr),
 }
 
-type Handler = dyn Fn(&Asked) -> Vec<Step> + Send + Sync;
+/// What answers requests.
+pub type Handler = dyn Fn(&Asked) -> Vec<Step> + Send + Sync;
 type Tls = Option<Arc<rustls::ServerConfig>>;
 
 /// The server; it goes when it is dropped.
