@@ -1,36 +1,9 @@
 //! Whether bytes are the ones that were asked for.
 
-use sha2::{Digest as _, Sha256, Sha512};
-
 use super::{FetchFailure, Request};
-use crate::embedded::hex;
 use crate::io::fs::Digests;
 use crate::io::http::Answer;
 use crate::model::resource::PinAlgorithm;
-
-/// Both digests of what has come so far.
-#[derive(Debug, Default)]
-pub(super) struct Sums {
-    sha256: Sha256,
-    sha512: Sha512,
-    pub(super) size: u64,
-}
-
-impl Sums {
-    pub(super) fn add(&mut self, piece: &[u8]) {
-        self.sha256.update(piece);
-        self.sha512.update(piece);
-        self.size += piece.len() as u64;
-    }
-
-    pub(super) fn finish(self) -> Digests {
-        Digests {
-            sha256: hex(&self.sha256.finalize()),
-            sha512: hex(&self.sha512.finalize()),
-            size: self.size,
-        }
-    }
-}
 
 /// What the server announces is held against the request before anything is read.
 pub(super) fn announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::check::{Sums, announced, judge};
+use super::check::{announced, judge};
 use super::split::split;
 use super::{FetchFailure, Fetched, Fetcher, Request};
-use crate::io::fs::Digests;
+use crate::io::fs::{Digests, Sums};
 use crate::io::http::{HttpError, Resume, Retry};
 use crate::io::store::Part;
 use crate::ui::{Downloads, Transfer};
@@ -168,7 +168,7 @@ impl<'a> Download<'a> {
         let limit = request.max_size.min(request.size.unwrap_or(u64::MAX));
         part.seek_end()?;
         while let Some(piece) = answer.body.piece().await? {
-            if sums.size + piece.len() as u64 > limit {
+            if sums.size() + piece.len() as u64 > limit {
                 return Err(FetchFailure::TooLarge { url: request.url.clone(), limit });
             }
             part.append(&piece)?;
@@ -176,7 +176,7 @@ impl<'a> Download<'a> {
             self.transfer.add(piece.len() as u64);
         }
         match answer.size.or(request.size) {
-            Some(size) if sums.size < size => Err(HttpError::short(&request.url, sums.size, size).into()),
+            Some(size) if sums.size() < size => Err(HttpError::short(&request.url, sums.size(), size).into()),
             _ => Ok(Whole { digests: sums.finish(), media_type }),
         }
     }

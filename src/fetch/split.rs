@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use tokio::task::JoinHandle;
 
 use super::FetchFailure;
-use super::check::Sums;
 use super::download::Download;
+use crate::io::fs::Sums;
 use crate::io::http::{Http, HttpError, Resume, Secret};
 use crate::io::store::{Part, Pen};
 
@@ -42,11 +42,11 @@ pub(super) async fn split(
     size: u64,
     etag: &str,
 ) -> Result<(), FetchFailure> {
-    part.whole_until(sums.size)?;
+    part.whole_until(sums.size())?;
     let mut under_way = UnderWay::default();
     let outcome = in_order(download, part, sums, size, etag, &mut under_way).await;
     under_way.stop().await;
-    part.cut(sums.size)?;
+    part.cut(sums.size())?;
     outcome
 }
 
@@ -71,8 +71,8 @@ async fn in_order(
         from,
         length: length(from),
     };
-    let mut next = sums.size;
-    while sums.size < size {
+    let mut next = sums.size();
+    while sums.size() < size {
         while under_way.0.len() < download.connections && next < size {
             let piece = piece(next);
             next += piece.length;
@@ -82,9 +82,9 @@ async fn in_order(
         let outcome = first.await;
         under_way.0.pop_front();
         outcome.map_err(|error| FetchFailure::System(error.to_string()))??;
-        let came = length(sums.size);
-        part.pieces(sums.size, came, |piece| sums.add(piece))?;
-        part.whole_until(sums.size)?;
+        let came = length(sums.size());
+        part.pieces(sums.size(), came, |piece| sums.add(piece))?;
+        part.whole_until(sums.size())?;
         download.transfer.add(came);
     }
     Ok(())
