@@ -9,6 +9,7 @@ use crate::guest::GuestError;
 use crate::io::exec::ExecError;
 use crate::io::fs::{FileError, PlaceError};
 use crate::io::http::HttpError;
+use crate::io::store::DamagedStore;
 use crate::join::JoinError;
 use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
@@ -145,7 +146,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
         };
     }
     if let Some(error) = cause.downcast_ref::<FetchError>() {
-        return Some(match &error.failure {
+        return Some(match &*error.failure {
             FetchFailure::Interrupted => ErrorClass::Interrupted,
             FetchFailure::File(_) | FetchFailure::System(_) => ErrorClass::Internal,
             failure if failure.is_wrong_bytes() => ErrorClass::Verification,
@@ -170,7 +171,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     if cause.is::<HttpError>() {
         return Some(ErrorClass::Fetch);
     }
-    if cause.is::<Unpinned>() {
+    if cause.is::<Unpinned>() || cause.is::<DamagedStore>() {
         return Some(ErrorClass::Verification);
     }
     (cause.is::<FileError>() || cause.is::<ExecError>()).then_some(ErrorClass::Internal)

@@ -4,26 +4,28 @@
 //! which gets its name in the store when everything is right. What is in the store already is
 //! hashed again and not downloaded.
 
+mod check;
+mod download;
 mod error;
-mod judge;
+mod split;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
 use crate::io::fs::{Digests, digests};
-use crate::io::http::{Http, HttpError, Resume, Retry, Secret};
+use crate::io::http::{Http, Secret, public};
 use crate::io::oci::{self, Reference};
-use crate::io::store::{Object, Part, Store};
+use crate::io::store::{Object, Store};
 use crate::model::component::DigestAlgorithm;
 use crate::model::resource::PinAlgorithm;
-use crate::ui::{Downloads, Transfer};
+use crate::ui::Downloads;
 
-use judge::{Sums, check_size, judge};
+use check::judge;
+use download::Download;
 
 pub use error::{FetchError, FetchFailure};
 
@@ -56,6 +58,10 @@ pub struct Fetched {
 }
 
 impl Fetched {
+    fn new(request: &Request, digests: Digests, object: Object) -> Self {
+        Self { digests, url: public(&request.url), path: object.path }
+    }
+
     #[must_use]
     pub fn sha256(&self) -> &str {
         &self.digests.sha256
@@ -72,6 +78,7 @@ impl Fetched {
         self.digests.size
     }
 
+    /// Where it came from, as it may be shown.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -129,6 +136,8 @@ impl Fetcher {
         downloads: &Downloads,
     ) -> Vec<Result<Fetched, FetchError>> {
         let next = AtomicUsize::new(0);
+        // Few files have several connections each.
+        let connections = (jobs / requests.len().max(1)).max(1);
         let outcomes: Mutex<Vec<Option<Result<Fetched, FetchError>>>> =
             Mutex::new(requests.iter().map(|_| None).collect());
         std::thread::scope(|scope| {
@@ -138,7 +147,7 @@ impl Fetcher {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         requests.get(index).map(|request| (index, request))
                     } {
-                        let outcome = self.one(request, downloads);
+                        let outcome = self.one(request, downloads, connections);
                         outcomes.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(outcome);
                     }
                 });
@@ -161,14 +170,12 @@ impl Fetcher {
         limit: u64,
         headers: &[(String, Secret)],
     ) -> Result<Vec<u8>, FetchError> {
+        let failed = |failure: FetchFailure| FetchError::new(name, failure);
         if self.http.is_offline() {
-            let object = self
-                .store
-                .find_url(url)
-                .ok_or_else(|| FetchError::new(name, FetchFailure::Offline(url.to_owned())))?;
-            let bytes =
-                crate::io::fs::read(&object.path).map_err(|error| FetchError::new(name, error.into()))?;
-            return Ok(bytes);
+            let absent = || failed(FetchFailure::Offline(url.to_owned()));
+            let object = self.store.find_url(url).ok_or_else(absent)?;
+            let content = self.store.content(&object).map_err(|error| failed(error.into()))?;
+            return content.ok_or_else(absent);
         }
         let request = Request {
             name: name.to_owned(),
@@ -179,8 +186,8 @@ impl Fetcher {
             superseded: Vec::new(),
             headers: headers.to_vec(),
         };
-        let fetched = self.one(&request, &Downloads::silent())?;
-        crate::io::fs::read(fetched.path()).map_err(|error| FetchError::new(name, error.into()))
+        let fetched = self.one(&request, &Downloads::silent(), 1)?;
+        crate::io::fs::read(fetched.path()).map_err(|error| failed(error.into()))
     }
 
     /// Headers that a registry wants for an image. Without network none are needed: the store has
@@ -196,7 +203,12 @@ impl Fetcher {
             .map_err(|error| FetchError::new(&image.name, FetchFailure::Http(error)))
     }
 
-    fn one(&self, request: &Request, downloads: &Downloads) -> Result<Fetched, FetchError> {
+    fn one(
+        &self,
+        request: &Request,
+        downloads: &Downloads,
+        connections: usize,
+    ) -> Result<Fetched, FetchError> {
         let failed = |failure: FetchFailure| FetchError::new(&request.name, failure);
         if *self.interrupted.borrow() {
             return Err(failed(FetchFailure::Interrupted));
@@ -208,9 +220,10 @@ impl Fetcher {
             return Err(failed(FetchFailure::Offline(request.url.clone())));
         }
         let mut interrupted = self.interrupted.clone();
+        let download = Download::new(self, request, downloads, connections);
         Handle::block_on(self.runtime.handle(), async {
             tokio::select! {
-                outcome = self.download(request, downloads) => outcome.map_err(failed),
+                outcome = download.run() => outcome.map_err(failed),
                 _ = interrupted.wait_for(|interrupted| *interrupted) => Err(failed(FetchFailure::Interrupted)),
             }
         })
@@ -218,8 +231,11 @@ impl Fetcher {
 
     /// What the store has of it. A file that was changed on the disk is taken out.
     fn stored(&self, request: &Request) -> Result<Option<Fetched>, FetchFailure> {
-        for (algorithm, digest) in &request.digests {
-            let Some(object) = self.store.find(*algorithm, digest) else { continue };
+        let by_digest = request.digests.iter().filter_map(|(kind, digest)| self.store.find(*kind, digest));
+        // Without digest and network, what last came from there is all there is.
+        let alone = self.http.is_offline() && request.digests.is_empty();
+        let by_url = alone.then(|| self.store.find_url(&request.url)).flatten();
+        for object in by_digest.chain(by_url) {
             let found = digests(&object.path)?;
             if found.sha256 != object.sha256 {
                 self.store.discard(&object)?;
@@ -227,139 +243,8 @@ impl Fetcher {
             }
             judge(request, &found, None)?;
             self.store.touch(&object);
-            return Ok(Some(fetched(request, found, object)));
+            return Ok(Some(Fetched::new(request, found, object)));
         }
         Ok(None)
     }
-
-    async fn download(&self, request: &Request, downloads: &Downloads) -> Result<Fetched, FetchFailure> {
-        let mut part = self.part(request, downloads).await?;
-        // Whoever held the part may have finished it.
-        if let Some(stored) = self.stored(request)? {
-            part.remove()?;
-            return Ok(stored);
-        }
-        let mut transfer = downloads.start(&request.name, request.size);
-        let mut resumed = !part.is_empty()?;
-        let mut tries = 0;
-        loop {
-            let outcome = self.attempt(request, &mut part, &mut transfer).await;
-            let failure = match outcome {
-                Ok((found, media_type)) => match judge(request, &found, media_type.as_deref()) {
-                    Ok(()) => {
-                        let object = part.commit(&found)?;
-                        transfer.done();
-                        return Ok(fetched(request, found, object));
-                    }
-                    // The part of an earlier run may have been of another file.
-                    Err(_) if resumed => {
-                        resumed = false;
-                        part.clear()?;
-                        transfer.restart();
-                        continue;
-                    }
-                    Err(failure) => {
-                        part.remove()?;
-                        return Err(failure);
-                    }
-                },
-                Err(failure) => failure,
-            };
-            tries += 1;
-            let FetchFailure::Http(error) = &failure else {
-                part.remove()?;
-                return Err(failure);
-            };
-            let pause = match error.retry {
-                _ if tries >= self.http.patience.tries => None,
-                Retry::Never => None,
-                Retry::Afresh => {
-                    part.clear()?;
-                    transfer.restart();
-                    Some(Duration::ZERO)
-                }
-                Retry::After(said) => Some(self.pause(tries, said)),
-            };
-            let Some(pause) = pause else {
-                if part.is_empty()? {
-                    part.remove()?;
-                }
-                return Err(failure);
-            };
-            downloads.say(&format!("{}: {error}; trying again", request.name));
-            tokio::time::sleep(pause).await;
-        }
-    }
-
-    async fn part(&self, request: &Request, downloads: &Downloads) -> Result<Part, FetchFailure> {
-        let mut told = false;
-        loop {
-            if let Some(part) = self.store.part(&request.url)? {
-                return Ok(part);
-            }
-            if !told {
-                told = true;
-                downloads.say(&format!("{}: waiting for another process that fetches it", request.name));
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-
-    /// Doubled each time, with a part left to chance, so that many clients do not come at once.
-    fn pause(&self, tries: u32, said: Option<Duration>) -> Duration {
-        use std::hash::{BuildHasher as _, RandomState};
-        let patience = &self.http.patience;
-        let doubled = patience.pause.saturating_mul(1 << tries.min(16)) / 2;
-        let chance = RandomState::new().hash_one(tries) % 1000;
-        let jittered = doubled.mul_f64(0.75 + f64::from(u32::try_from(chance).unwrap_or(0)) / 2000.0);
-        said.unwrap_or(jittered).min(patience.longest_pause)
-    }
-
-    /// One request, and everything that comes of it into the part.
-    async fn attempt(
-        &self,
-        request: &Request,
-        part: &mut Part,
-        transfer: &mut Transfer<'_>,
-    ) -> Result<(Digests, Option<String>), FetchFailure> {
-        let there = part.len()?;
-        let etag = part.etag();
-        let resume = match &etag {
-            Some(etag) if there > 0 => Some(Resume { from: there, etag }),
-            _ => None,
-        };
-        let mut answer = self.http.get(&request.url, &request.headers, resume).await?;
-        let mut sums = Sums::default();
-        if answer.offset == 0 {
-            part.clear()?;
-            transfer.restart();
-        } else {
-            sums.read(part.path())?;
-            transfer.add(answer.offset);
-        }
-        check_size(request, &answer)?;
-        part.note(answer.etag.clone())?;
-        let mut file = part.writer()?;
-        while let Some(piece) = answer.body.piece().await? {
-            if sums.size + piece.len() as u64 > request.max_size.min(request.size.unwrap_or(u64::MAX)) {
-                return Err(FetchFailure::TooLarge {
-                    url: request.url.clone(),
-                    limit: request.size.unwrap_or(request.max_size),
-                });
-            }
-            Part::append(&mut file, &piece, part.path())?;
-            sums.add(&piece);
-            transfer.add(piece.len() as u64);
-        }
-        if let Some(size) = answer.size.or(request.size)
-            && sums.size < size
-        {
-            return Err(HttpError::short(&request.url, sums.size, size).into());
-        }
-        Ok((sums.finish(), answer.media_type))
-    }
-}
-
-fn fetched(request: &Request, digests: Digests, object: Object) -> Fetched {
-    Fetched { digests, url: request.url.clone(), path: object.path }
 }

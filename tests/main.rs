@@ -17,6 +17,7 @@ mod cluster;
 mod combinations;
 mod defects;
 mod detached;
+mod fetch;
 mod guest_static;
 mod join_data;
 mod matrix;

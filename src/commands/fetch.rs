@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::cli::{FetchArgs, NetworkArgs};
-use crate::error::UsageError;
+use crate::error::{ErrorClass, UsageError, class};
 use crate::fetch::{Fetcher, Request};
 use crate::io::clock;
 use crate::model::evidence::Evidence;
@@ -121,6 +121,11 @@ pub(super) fn all<T, E: Into<anyhow::Error>>(
             Ok(value) => good.push(value),
             Err(error) => failed.push(error.into()),
         }
+    }
+    // An interrupt is why the others did not come.
+    let interrupted = |error: &anyhow::Error| class(error) == ErrorClass::Interrupted;
+    if let Some(at) = failed.iter().position(interrupted) {
+        return Err(failed.swap_remove(at));
     }
     let mut failed = failed.into_iter();
     let Some(first) = failed.next() else { return Ok(good) };

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cli::{StoreArgs, StoreWhat};
 use crate::io::fs;
+use crate::io::store::DamagedStore;
 use crate::lock::Lock;
 use crate::ui::Printer;
 
@@ -26,11 +27,6 @@ pub struct StoreOutput {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
 }
-
-/// Files of the store are not what their names say.
-#[derive(Debug, thiserror::Error)]
-#[error("{} damaged files were taken out of the store: {}", .0.len(), .0.join(", "))]
-pub struct DamagedStore(Vec<String>);
 
 pub(super) fn store(args: &StoreArgs, printer: &Printer) -> anyhow::Result<()> {
     let store = open(args.store.as_ref())?;

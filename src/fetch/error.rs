@@ -5,10 +5,10 @@ use crate::io::http::{HttpError, public};
 
 /// What went wrong with which file.
 #[derive(Debug, thiserror::Error)]
-#[error("{}{failure}", if .name.is_empty() { String::new() } else { format!("{name}: ") })]
+#[error("{}{failure} [{}]", if .name.is_empty() { String::new() } else { format!("{name}: ") }, .failure.code())]
 pub struct FetchError {
     pub name: String,
-    pub failure: FetchFailure,
+    pub failure: Box<FetchFailure>,
 }
 
 /// URLs in the texts are without query.
@@ -23,8 +23,8 @@ pub enum FetchFailure {
     /// Bytes that the publisher has replaced since.
     #[error("{} serves bytes that its publisher has replaced since ({seen})", public(.url))]
     Drift { url: String, seen: String },
-    #[error("{} has {found} bytes, and must have {expected}", public(.url))]
-    Size { url: String, expected: u64, found: u64 },
+    #[error("{} has {found} bytes, and must have {expected}{}", public(.url), html(.media_type.as_deref(), *.found))]
+    Size { url: String, expected: u64, found: u64, media_type: Option<String> },
     #[error("{} has more than {limit} bytes", public(.url))]
     TooLarge { url: String, limit: u64 },
     #[error("{} is empty", public(.url))]
@@ -48,13 +48,13 @@ fn html(media_type: Option<&str>, size: u64) -> String {
 
 impl FetchError {
     pub(super) fn new(name: &str, failure: FetchFailure) -> Self {
-        Self { name: name.to_owned(), failure }
+        Self { name: name.to_owned(), failure: Box::new(failure) }
     }
 
     /// Whether the server says that there is no such file.
     #[must_use]
     pub fn is_absent(&self) -> bool {
-        matches!(&self.failure, FetchFailure::Http(error) if matches!(error.code, "not-found" | "gone" | "forbidden"))
+        matches!(&*self.failure, FetchFailure::Http(error) if matches!(error.code, "not-found" | "gone" | "forbidden"))
     }
 }
 
@@ -100,6 +100,7 @@ impl FetchFailure {
                 "a login page or a cut download often has another size: open the URL yourself"
             }
             Self::Offline(_) => "run `imagegen fetch` with network first, or extract a bundle into the store",
+            Self::Http(error) => return error.hint(),
             _ => return None,
         })
     }

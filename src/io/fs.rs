@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use aws_lc_rs::digest::{Context, SHA256, SHA512};
 use walkdir::WalkDir;
 
 use crate::embedded::hex;
@@ -86,17 +87,68 @@ pub fn pieces(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), FileError>
     }
 }
 
+/// Both digests of what comes piece by piece.
+#[derive(Clone)]
+pub struct Sums {
+    sha256: Context,
+    sha512: Context,
+    size: u64,
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Self { sha256: Context::new(&SHA256), sha512: Context::new(&SHA512), size: 0 }
+    }
+}
+
+impl std::fmt::Debug for Sums {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sums of {} bytes", self.size)
+    }
+}
+
+impl Sums {
+    pub fn add(&mut self, piece: &[u8]) {
+        self.sha256.update(piece);
+        self.sha512.update(piece);
+        self.size += piece.len() as u64;
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    #[must_use]
+    pub fn finish(self) -> Digests {
+        Digests {
+            sha256: hex(self.sha256.finish().as_ref()),
+            sha512: hex(self.sha512.finish().as_ref()),
+            size: self.size,
+        }
+    }
+}
+
+/// Digests of a file. SHA-512 is the slower one, so it has a thread of its own: each reads the
+/// file, the second time out of memory.
+///
 /// # Errors
 /// The file cannot be read.
 pub fn digests(path: &Path) -> Result<Digests, FileError> {
-    use sha2::{Digest as _, Sha256, Sha512};
-    let (mut sha256, mut sha512, mut size) = (Sha256::new(), Sha512::new(), 0);
-    pieces(path, |piece| {
-        sha256.update(piece);
-        sha512.update(piece);
-        size += piece.len() as u64;
-    })?;
-    Ok(Digests { sha256: hex(&sha256.finalize()), sha512: hex(&sha512.finalize()), size })
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut sha512 = Context::new(&SHA512);
+            pieces(path, |piece| sha512.update(piece)).map(|()| hex(sha512.finish().as_ref()))
+        });
+        let (mut sha256, mut size) = (Context::new(&SHA256), 0);
+        pieces(path, |piece| {
+            sha256.update(piece);
+            size += piece.len() as u64;
+        })?;
+        let sha512 = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(Digests { sha256: hex(sha256.finish().as_ref()), sha512, size })
+    })
 }
 
 /// All files below a directory by their path, with `/` between the parts.

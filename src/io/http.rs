@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_RANGE,
-    LOCATION, RANGE,
+    ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue,
+    IF_RANGE, LOCATION, RANGE,
 };
-use reqwest::{Certificate, Client, Proxy, Response, StatusCode, Url, redirect};
+use reqwest::{Certificate, Client, NoProxy, Proxy, Response, StatusCode, Url, redirect};
 
 use crate::io::fs;
 
@@ -53,6 +53,10 @@ pub struct Patience {
     /// First pause between two tries; doubled each time.
     pub pause: Duration,
     pub longest_pause: Duration,
+    /// A file of this size comes over several connections, where there are any to spare.
+    pub split_from: u64,
+    /// What one request asks for then.
+    pub split_piece: u64,
 }
 
 impl Default for Patience {
@@ -65,6 +69,8 @@ impl Default for Patience {
             tries: 6,
             pause: Duration::from_millis(500),
             longest_pause: Duration::from_secs(120),
+            split_from: 64 << 20,
+            split_piece: 8 << 20,
         }
     }
 }
@@ -83,11 +89,12 @@ pub struct Options {
     pub patience: Patience,
 }
 
-/// A client.
-#[derive(Debug)]
+/// A client; copies share its connections.
+#[derive(Debug, Clone)]
 pub struct Http {
     client: Option<Client>,
-    allow_http: Vec<String>,
+    /// Hosts that may be asked over plain HTTP.
+    plain: Vec<String>,
     pub(crate) patience: Patience,
 }
 
@@ -96,6 +103,8 @@ pub struct Http {
 pub struct Resume<'a> {
     /// Bytes that are there.
     pub from: u64,
+    /// Bytes that are wanted, or all that follow.
+    pub length: Option<u64>,
     /// Strong entity tag of the file they are of.
     pub etag: &'a str,
 }
@@ -110,6 +119,8 @@ pub struct Answer {
     pub size: Option<u64>,
     /// Strong entity tag.
     pub etag: Option<String>,
+    /// Whether the server says that it can send parts.
+    pub ranges: bool,
     /// `text/html`: what login pages are.
     pub media_type: Option<String>,
 }
@@ -121,7 +132,7 @@ impl Http {
     /// A proxy or certificate file that cannot be understood.
     pub fn new(options: Options) -> Result<Self, HttpError> {
         let client = if options.offline { None } else { Some(client(&options)?) };
-        Ok(Self { client, allow_http: options.allow_http, patience: options.patience })
+        Ok(Self { client, plain: options.allow_http, patience: options.patience })
     }
 
     #[must_use]
@@ -205,7 +216,7 @@ impl Http {
 
     fn allow(&self, url: &Url) -> Result<(), HttpError> {
         let host = url.host_str().unwrap_or_default();
-        let named = || self.allow_http.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+        let named = || self.plain.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
         match url.scheme() {
             "https" => Ok(()),
             "http" if is_loopback(host) || named() => Ok(()),
@@ -271,7 +282,8 @@ fn client(options: &Options) -> Result<Client, HttpError> {
         let proxy = Proxy::all(proxy).map_err(|error| {
             HttpError::new("bad-proxy", "", format!("the proxy is not understood: {}", error.without_url()))
         })?;
-        builder = builder.proxy(proxy);
+        // Also with a proxy of one's own, `NO_PROXY` names what is near.
+        builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
     }
     let mut certificates = Vec::new();
     for file in &options.ca_files {
@@ -304,7 +316,8 @@ fn request_headers(
         map.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad(name))?, value);
     }
     if let Some(resume) = resume {
-        let range = format!("bytes={}-", resume.from);
+        let last = resume.length.map(|length| (resume.from + length - 1).to_string());
+        let range = format!("bytes={}-{}", resume.from, last.unwrap_or_default());
         map.insert(RANGE, HeaderValue::from_str(&range).map_err(|_| bad("Range"))?);
         map.insert(IF_RANGE, HeaderValue::from_str(resume.etag).map_err(|_| bad("If-Range"))?);
     }
@@ -324,24 +337,20 @@ fn answer(
     let media_type = text(CONTENT_TYPE);
     let encoding = text(CONTENT_ENCODING).filter(|encoding| encoding != "identity");
     let etag = text(ETAG).filter(|etag| etag.starts_with('"'));
+    let ranges = status == StatusCode::PARTIAL_CONTENT || text(ACCEPT_RANGES).as_deref() == Some("bytes");
     let (offset, size) = match (status, resume) {
         (StatusCode::OK, _) => (0, response.content_length()),
         (StatusCode::PARTIAL_CONTENT, Some(resume)) => {
             let range = text(reqwest::header::CONTENT_RANGE);
             match range.as_deref().and_then(content_range) {
-                Some((first, size))
-                    if first == resume.from && etag.as_deref().is_none_or(|etag| etag == resume.etag) =>
+                Some((first, last, size))
+                    if first == resume.from
+                        && resume.length.is_none_or(|length| last + 1 == first + length)
+                        && etag.as_deref().is_none_or(|etag| etag == resume.etag) =>
                 {
                     (first, size)
                 }
-                _ => {
-                    return Err(HttpError::new(
-                        "bad-range",
-                        url.as_str(),
-                        "the server sent another part than was asked for",
-                    )
-                    .afresh());
-                }
+                _ => return Err(HttpError::other_part(url.as_str())),
             }
         }
         (StatusCode::RANGE_NOT_SATISFIABLE, Some(_)) => {
@@ -361,14 +370,15 @@ fn answer(
             format!("the server sends it encoded as `{encoding}`, although nobody asked"),
         ));
     }
-    Ok(Answer { body: Body::new(url.as_str(), response, patience), offset, size, etag, media_type })
+    Ok(Answer { body: Body::new(url.as_str(), response, patience), offset, size, etag, ranges, media_type })
 }
 
-/// `bytes 100-199/200` → first byte and size of the whole.
-fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
+/// `bytes 100-199/200` → first and last byte and size of the whole.
+fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (range, size) = text.strip_prefix("bytes ")?.split_once('/')?;
-    let (first, _) = range.split_once('-')?;
-    Some((first.parse().ok()?, size.parse().ok()))
+    let (first, last) = range.split_once('-')?;
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last && last < u64::MAX).then_some((first, last, size.parse().ok()))
 }
 
 #[cfg(test)]
@@ -377,9 +387,9 @@ mod tests {
 
     #[test]
     fn ranges_are_read() {
-        assert_eq!(content_range("bytes 100-199/200"), Some((100, Some(200))));
-        assert_eq!(content_range("bytes 100-199/*"), Some((100, None)));
-        for text in ["bytes */200", "items 1-2/3", "bytes 1/2", ""] {
+        assert_eq!(content_range("bytes 100-199/200"), Some((100, 199, Some(200))));
+        assert_eq!(content_range("bytes 100-199/*"), Some((100, 199, None)));
+        for text in ["bytes */200", "bytes 2-1/3", "bytes 1-/3", "items 1-2/3", "bytes 1/2", ""] {
             assert_eq!(content_range(text), None, "{text}");
         }
     }

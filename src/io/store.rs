@@ -7,21 +7,30 @@
 //! partial/<sha256 of the URL>.part, .json   what is being downloaded
 //! ```
 //!
-//! A file gets its name in `objects` by a rename, after it was written and synced. Who writes a
-//! part holds its lock; who dies leaves a part that the next process goes on with.
+//! A file gets its name in `objects` by a rename, after it was written and synced. The other
+//! folders only help to find it: what is lost there is written anew. Who writes a part holds its
+//! lock; who dies leaves a part that the next process goes on with. URLs are written without their
+//! query, which may be a signature.
 
 #![expect(clippy::disallowed_methods, reason = "an owner of file access: objects appear whole")]
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+mod part;
+
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::fs::{Digests, FileError, at, digests, write};
+use super::fs::{Digests, FileError, at, digests, remove_if_there};
+use super::http::public;
 use crate::embedded::sha256;
+use crate::model::json;
 use crate::model::resource::PinAlgorithm;
+
+pub use part::{Part, Pen};
 
 /// A store in a directory.
 #[derive(Debug, Clone)]
@@ -36,21 +45,17 @@ pub struct Object {
     pub path: PathBuf,
 }
 
+/// Files of the store were not what their names say.
+#[derive(Debug, thiserror::Error)]
+#[error("{} damaged files were taken out of the store: {}", .0.len(), .0.join(", "))]
+pub struct DamagedStore(pub Vec<String>);
+
 /// Where a file came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Origin {
     url: String,
     sha256: String,
-}
-
-/// What is known of a part.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PartState {
-    pub url: String,
-    /// Strong entity tag of the file that the part is of.
-    pub etag: Option<String>,
 }
 
 impl Store {
@@ -91,14 +96,14 @@ impl Store {
     /// The file with this digest, as it lies there: whoever uses it looks at its bytes.
     #[must_use]
     pub fn find(&self, algorithm: PinAlgorithm, digest: &str) -> Option<Object> {
-        if digest.len() < 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if algorithm == PinAlgorithm::Sha512 && !(digest.len() == 128 && is_hexadecimal(digest)) {
             return None;
         }
         let sha256 = match algorithm {
             PinAlgorithm::Sha256 => digest.to_owned(),
             PinAlgorithm::Sha512 => fs::read_to_string(self.sha512_path(digest)).ok()?,
         };
-        let path = (sha256.len() == 64).then(|| self.object_path(&sha256))?;
+        let path = is_digest(&sha256).then(|| self.object_path(&sha256))?;
         path.is_file().then_some(Object { sha256, path })
     }
 
@@ -106,10 +111,20 @@ impl Store {
     #[must_use]
     pub fn find_url(&self, url: &str) -> Option<Object> {
         let origin: Origin = serde_json::from_slice(&fs::read(self.origin_path(url)).ok()?).ok()?;
-        if origin.url != url {
-            return None;
-        }
         self.find(PinAlgorithm::Sha256, &origin.sha256)
+    }
+
+    /// The content of a file; none, and the file gone, where it is not what its name says.
+    ///
+    /// # Errors
+    /// It cannot be read or removed.
+    pub fn content(&self, object: &Object) -> Result<Option<Vec<u8>>, FileError> {
+        let bytes = super::fs::read(&object.path)?;
+        if sha256(&bytes) == object.sha256 {
+            return Ok(Some(bytes));
+        }
+        self.discard(object)?;
+        Ok(None)
     }
 
     /// Takes a file out that is not what its name says.
@@ -117,7 +132,7 @@ impl Store {
     /// # Errors
     /// It cannot be removed.
     pub fn discard(&self, object: &Object) -> Result<(), FileError> {
-        super::fs::remove_if_there(&object.path)
+        remove_if_there(&object.path)
     }
 
     /// Puts bytes into the store that came from `url`.
@@ -125,10 +140,9 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn insert(&self, url: &str, bytes: &[u8]) -> Result<Object, FileError> {
-        let object = Object { sha256: sha256(bytes), path: self.object_path(&sha256(bytes)) };
-        if !object.path.is_file() {
-            write(&object.path, bytes)?;
-        }
+        let copy = temporary(&self.root.join("partial/copy"));
+        fs::write(&copy, bytes).map_err(at("writing", &copy))?;
+        let object = self.own(&copy)?.0;
         self.remember(url, &object.sha256)?;
         Ok(object)
     }
@@ -138,12 +152,16 @@ impl Store {
     /// # Errors
     /// The file cannot be read or the store not written.
     pub fn adopt(&self, file: &Path) -> Result<(Object, Digests), FileError> {
-        let name = sha256(file.to_string_lossy().as_bytes());
-        let copy = self.root.join("partial").join(format!("{name}.{}.copy", std::process::id()));
+        let copy = temporary(&self.root.join("partial/copy"));
         fs::copy(file, &copy).map_err(at("copying", file))?;
-        let outcome = digests(&copy).and_then(|found| Ok((self.place(&copy, &found)?, found)));
+        self.own(&copy)
+    }
+
+    fn own(&self, copy: &Path) -> Result<(Object, Digests), FileError> {
+        let outcome = digests(copy).and_then(|found| Ok((self.place(copy, &found)?, found)));
         if outcome.is_err() {
-            let _ = fs::remove_file(&copy);
+            // The first error is the one to tell.
+            let _ = fs::remove_file(copy);
         }
         outcome
     }
@@ -153,9 +171,10 @@ impl Store {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(at("creating", folder))?;
         }
-        File::open(file).and_then(|file| file.sync_all()).map_err(at("writing", file))?;
+        let opened = OpenOptions::new().write(true).open(file).map_err(at("writing", file))?;
+        opened.sync_all().map_err(at("writing", file))?;
         fs::rename(file, &path).map_err(at("writing", &path))?;
-        write(&self.sha512_path(&found.sha512), found.sha256.as_bytes())?;
+        replace(&self.sha512_path(&found.sha512), found.sha256.as_bytes())?;
         Ok(Object { sha256: found.sha256.clone(), path })
     }
 
@@ -198,49 +217,14 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn remember(&self, url: &str, sha256: &str) -> Result<(), FileError> {
-        let origin = Origin { url: url.to_owned(), sha256: sha256.to_owned() };
-        write(&self.origin_path(url), crate::model::json::pretty(&origin).as_bytes())
-    }
-
-    /// The part of what `url` publishes, for this process alone; none while another holds it.
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    pub fn part(&self, url: &str) -> Result<Option<Part>, FileError> {
-        let name = sha256(url.as_bytes());
-        let path = self.root.join("partial").join(format!("{name}.part"));
-        let state_path = path.with_extension("json");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(at("writing", &path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(at("locking", &path)(error)),
-        }
-        // Whoever held it before may have renamed it: then the name stands for another file now.
-        if !same_file(&file, &path) {
-            return Ok(None);
-        }
-        let state = fs::read(&state_path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice::<PartState>(&bytes).ok())
-            .filter(|state| state.url == url);
-        let mut part = Part { store: self.clone(), url: url.to_owned(), path, state_path, file };
-        if state.is_none() {
-            part.clear()?;
-        }
-        Ok(Some(part))
+        let origin = Origin { url: public(url), sha256: sha256.to_owned() };
+        replace(&self.origin_path(url), json::pretty(&origin).as_bytes())
     }
 
     /// Notes that a file is in use, so that [`Store::collect`] leaves it.
     pub fn touch(&self, object: &Object) {
         // A store that cannot be written can be read from all the same.
-        if let Ok(file) = File::open(&object.path) {
+        if let Ok(file) = OpenOptions::new().write(true).open(&object.path) {
             let _ = file.set_modified(SystemTime::now());
         }
     }
@@ -264,8 +248,10 @@ impl Store {
         let root = self.root.join("objects/sha256");
         let mut objects = Vec::new();
         for path in files_below(&root)? {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            objects.push(Object { sha256: name, path });
+            let sha256 = name(&path);
+            if !is_temporary(&sha256) {
+                objects.push(Object { sha256, path });
+            }
         }
         Ok(objects)
     }
@@ -278,28 +264,68 @@ impl Store {
         let mut removed = Vec::new();
         for object in self.objects()? {
             if !keep(&object.sha256) && is_older(&object.path, age) {
-                super::fs::remove_if_there(&object.path)?;
+                remove_if_there(&object.path)?;
                 removed.push(object.path);
             }
         }
-        for path in files_below(&self.root.join("partial"))? {
-            let unused = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
-            if unused && is_older(&path, age) {
-                super::fs::remove_if_there(&path)?;
+        // Nothing is half-written for longer than this.
+        let hour = Duration::from_secs(60 * 60).min(age);
+        for path in files_below(&self.root)? {
+            if is_temporary(&name(&path)) && is_older(&path, hour) {
+                remove_if_there(&path)?;
                 removed.push(path);
             }
         }
+        removed.extend(self.collect_parts(age)?);
         for folder in ["urls", "sha512"] {
             for path in files_below(&self.root.join(folder))? {
                 let text = fs::read_to_string(&path).unwrap_or_default();
                 let digest = serde_json::from_str::<Origin>(&text).map_or(text, |origin| origin.sha256);
                 if self.find(PinAlgorithm::Sha256, &digest).is_none() {
-                    super::fs::remove_if_there(&path)?;
+                    remove_if_there(&path)?;
                 }
             }
         }
         Ok(removed)
     }
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_digest(text: &str) -> bool {
+    text.len() == 64 && is_hexadecimal(text)
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+
+/// A name beside this one that no other thread or process uses.
+fn temporary(path: &Path) -> PathBuf {
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    path.with_file_name(format!(".{}.{}-{number}.partial", name(path), std::process::id()))
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(".partial")
+}
+
+/// Writes a small file whole. It is not synced: what is lost can be had again.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(at("creating", folder))?;
+    }
+    let partial = temporary(path);
+    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&partial);
+    }
+    written.map_err(at("writing", path))
 }
 
 fn is_older(path: &Path, age: Duration) -> bool {
@@ -324,111 +350,4 @@ fn files_below(root: &Path) -> Result<Vec<PathBuf>, FileError> {
         }
     }
     Ok(files)
-}
-
-#[cfg(unix)]
-fn same_file(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (file.metadata(), path.metadata()) {
-        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn same_file(_: &File, path: &Path) -> bool {
-    path.exists()
-}
-
-/// What is being downloaded. Its lock goes with it.
-#[derive(Debug)]
-pub struct Part {
-    store: Store,
-    url: String,
-    path: PathBuf,
-    state_path: PathBuf,
-    file: File,
-}
-
-impl Part {
-    /// Bytes that are there.
-    ///
-    /// # Errors
-    /// The part cannot be read.
-    pub fn len(&self) -> Result<u64, FileError> {
-        Ok(self.file.metadata().map_err(at("reading", &self.path))?.len())
-    }
-
-    /// # Errors
-    /// The part cannot be read.
-    pub fn is_empty(&self) -> Result<bool, FileError> {
-        Ok(self.len()? == 0)
-    }
-
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The entity tag of the file that the part is of.
-    #[must_use]
-    pub fn etag(&self) -> Option<String> {
-        let state: PartState = serde_json::from_slice(&fs::read(&self.state_path).ok()?).ok()?;
-        state.etag
-    }
-
-    /// Begins anew.
-    ///
-    /// # Errors
-    /// The part cannot be written.
-    pub fn clear(&mut self) -> Result<(), FileError> {
-        self.file.set_len(0).map_err(at("writing", &self.path))?;
-        self.file.seek(SeekFrom::Start(0)).map_err(at("writing", &self.path))?;
-        self.note(None)
-    }
-
-    /// Remembers which file the part is of.
-    ///
-    /// # Errors
-    /// The part cannot be written.
-    pub fn note(&self, etag: Option<String>) -> Result<(), FileError> {
-        let state = PartState { url: self.url.clone(), etag };
-        write(&self.state_path, crate::model::json::pretty(&state).as_bytes())
-    }
-
-    /// A handle that writes at the end.
-    ///
-    /// # Errors
-    /// The part cannot be written.
-    pub fn writer(&self) -> Result<File, FileError> {
-        let mut file = self.file.try_clone().map_err(at("writing", &self.path))?;
-        file.seek(SeekFrom::End(0)).map_err(at("writing", &self.path))?;
-        Ok(file)
-    }
-
-    /// # Errors
-    /// As the system says, mostly that the disk is full.
-    pub fn append(file: &mut File, piece: &[u8], path: &Path) -> Result<(), FileError> {
-        file.write_all(piece).map_err(at("writing", path))
-    }
-
-    /// The part as a whole file of the store.
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    pub fn commit(self, found: &Digests) -> Result<Object, FileError> {
-        let object = self.store.place(&self.path, found)?;
-        super::fs::remove_if_there(&self.state_path)?;
-        self.store.remember(&self.url, &object.sha256)?;
-        Ok(object)
-    }
-
-    /// Removes it.
-    ///
-    /// # Errors
-    /// It cannot be removed.
-    pub fn remove(self) -> Result<(), FileError> {
-        super::fs::remove_if_there(&self.state_path)?;
-        super::fs::remove_if_there(&self.path)
-    }
 }

@@ -1,5 +1,7 @@
 //! What tests run: the real program in a folder of its own, with no environment but the test's.
 
+pub mod server;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,4 +188,16 @@ pub fn needs(variable: &str, what: &str) -> Option<PathBuf> {
     assert!(std::env::var_os("CI").is_none(), "CI installs {what}; {variable} does not name it");
     println!("skipped: needs {what} ({variable})");
     None
+}
+
+/// A program on the PATH. In CI its absence is a failure.
+#[track_caller]
+pub fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
+    if found.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "CI installs {name}");
+        println!("skipped: needs {name}");
+    }
+    found
 }

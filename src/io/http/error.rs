@@ -38,6 +38,24 @@ impl HttpError {
         Self::new("short-body", url, format!("the connection ended after {came} of {size} bytes")).again()
     }
 
+    /// Not the part that was asked for.
+    pub(crate) fn other_part(url: &str) -> Self {
+        Self::new("bad-range", url, "the server sent another part than was asked for").afresh()
+    }
+
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self.code {
+            "tls" => "`--ca-file FILE` trusts a mirror or proxy with a certificate authority of its own",
+            "dns" | "connect" | "timeout" => {
+                "behind a proxy, set HTTPS_PROXY or `--proxy URL`; `--mirror URL` asks a mirror"
+            }
+            "forbidden" => "an override's `headers` send credentials that are in environment variables",
+            "not-found" | "gone" => "an override or `--mirror URL` names another place",
+            _ => return None,
+        })
+    }
+
     pub(crate) fn again(self) -> Self {
         Self { retry: Retry::After(None), ..self }
     }
@@ -57,7 +75,8 @@ impl HttpError {
         // The innermost cause says what happened; those around it, that something did.
         let told = causes.last().cloned().unwrap_or_else(|| error.to_string());
         let all = causes.join(": ").to_lowercase();
-        if all.contains("certificate") || all.contains("tls") || all.contains("handshake") {
+        // A connection that breaks within TLS is like any other that breaks.
+        if all.contains("certificate") || all.contains("fatal alert") || all.contains("corrupt message") {
             return Self::new("tls", url, format!("the server's certificate is not accepted: {told}"));
         }
         if all.contains("dns") || all.contains("lookup address") {

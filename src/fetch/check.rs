@@ -1,54 +1,23 @@
-//! Whether what came is what was asked for.
+//! Whether bytes are the ones that were asked for.
 
-use std::path::Path;
-
-use sha2::{Digest as _, Sha256, Sha512};
-
-use crate::embedded::hex;
-use crate::io::fs::{Digests, FileError};
+use super::{FetchFailure, Request};
+use crate::io::fs::Digests;
 use crate::io::http::Answer;
 use crate::model::resource::PinAlgorithm;
 
-use super::{FetchFailure, Request};
-
-pub(super) fn check_size(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
-    let Some(announced) = answer.size else { return Ok(()) };
-    if let Some(size) = request.size
-        && size != announced
+/// What the server announces is held against the request before anything is read.
+pub(super) fn announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
+    let Some(found) = answer.size else { return Ok(()) };
+    if let Some(expected) = request.size
+        && expected != found
     {
-        return Err(FetchFailure::Size { url: request.url.clone(), expected: size, found: announced });
+        let media_type = answer.media_type.clone();
+        return Err(FetchFailure::Size { url: request.url.clone(), expected, found, media_type });
     }
-    if announced > request.max_size {
+    if found > request.max_size {
         return Err(FetchFailure::TooLarge { url: request.url.clone(), limit: request.max_size });
     }
     Ok(())
-}
-
-#[derive(Default)]
-pub(super) struct Sums {
-    sha256: Sha256,
-    sha512: Sha512,
-    pub(super) size: u64,
-}
-
-impl Sums {
-    pub(super) fn add(&mut self, piece: &[u8]) {
-        self.sha256.update(piece);
-        self.sha512.update(piece);
-        self.size += piece.len() as u64;
-    }
-
-    pub(super) fn read(&mut self, path: &Path) -> Result<(), FileError> {
-        crate::io::fs::pieces(path, |piece| self.add(piece))
-    }
-
-    pub(super) fn finish(self) -> Digests {
-        Digests {
-            sha256: hex(&self.sha256.finalize()),
-            sha512: hex(&self.sha512.finalize()),
-            size: self.size,
-        }
-    }
 }
 
 /// Whether these bytes are the ones that were asked for.
@@ -67,16 +36,19 @@ pub(super) fn judge(
             None => FetchFailure::Digest {
                 url: request.url.clone(),
                 expected: expected.clone(),
-                found: of(*algorithm, found).to_owned(),
+                found: of(*algorithm, found).clone(),
                 media_type: media_type.map(str::to_owned),
                 size: found.size,
             },
         });
     }
     match request.size {
-        Some(size) if size != found.size => {
-            Err(FetchFailure::Size { url: request.url.clone(), expected: size, found: found.size })
-        }
+        Some(expected) if expected != found.size => Err(FetchFailure::Size {
+            url: request.url.clone(),
+            expected,
+            found: found.size,
+            media_type: media_type.map(str::to_owned),
+        }),
         _ if found.size == 0 => Err(FetchFailure::Empty { url: request.url.clone() }),
         _ => Ok(()),
     }

@@ -1,0 +1,47 @@
+//! What `ci/bench-fetch` measures: downloads and hashes without a catalog around them.
+//!
+//! `fetch STORE JOBS (URL SHA256)…` and `hash FILE…`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use imagegen::fetch::{Fetcher, MAX_SIZE, Request};
+use imagegen::io::fs::digests;
+use imagegen::io::http::{Http, Options};
+use imagegen::io::store::Store;
+use imagegen::model::resource::PinAlgorithm;
+use imagegen::ui::Downloads;
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["fetch", store, jobs, files @ ..] => fetch(store, jobs.parse().context("jobs")?, files),
+        ["hash", files @ ..] => {
+            for file in files {
+                println!("{}", digests(Path::new(file))?.sha256);
+            }
+            Ok(())
+        }
+        _ => bail!("fetch STORE JOBS (URL SHA256)… or hash FILE…"),
+    }
+}
+
+fn fetch(store: &str, jobs: usize, files: &[&str]) -> anyhow::Result<()> {
+    let requests: Vec<Request> = files
+        .chunks_exact(2)
+        .map(|pair| Request {
+            name: pair[0].rsplit('/').next().unwrap_or(pair[0]).to_owned(),
+            url: pair[0].to_owned(),
+            size: None,
+            max_size: MAX_SIZE,
+            digests: vec![(PinAlgorithm::Sha256, pair[1].to_owned())],
+            superseded: Vec::new(),
+            headers: Vec::new(),
+        })
+        .collect();
+    let fetcher = Fetcher::new(Http::new(Options::default())?, Store::open(PathBuf::from(store))?)?;
+    for outcome in fetcher.fetch(&requests, jobs, &Downloads::silent()) {
+        println!("{}", outcome?.sha256());
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! One file from the network: tries, resumes, and ends with a whole file or an error.
+
+use std::time::Duration;
+
+use super::check::{announced, judge};
+use super::split::split;
+use super::{FetchFailure, Fetched, Fetcher, Request};
+use crate::io::fs::{Digests, Sums};
+use crate::io::http::{HttpError, Resume, Retry};
+use crate::io::store::Part;
+use crate::ui::{Downloads, Transfer};
+
+/// Who comes this much further may try as often as before.
+const PROGRESS: u64 = 1 << 20;
+
+/// A download under way.
+pub(super) struct Download<'a> {
+    fetcher: &'a Fetcher,
+    pub(super) request: &'a Request,
+    downloads: &'a Downloads,
+    pub(super) transfer: Transfer<'a>,
+    /// How many requests may be under way for this file.
+    pub(super) connections: usize,
+    /// Tries since it last came further, and how far that was.
+    tries: u32,
+    furthest: u64,
+}
+
+/// What a try brought.
+struct Whole {
+    digests: Digests,
+    media_type: Option<String>,
+}
+
+impl<'a> Download<'a> {
+    pub(super) fn new(
+        fetcher: &'a Fetcher,
+        request: &'a Request,
+        downloads: &'a Downloads,
+        connections: usize,
+    ) -> Self {
+        let transfer = downloads.start(&request.name, request.size);
+        Self { fetcher, request, downloads, transfer, connections, tries: 0, furthest: 0 }
+    }
+
+    pub(super) fn http(&self) -> &crate::io::http::Http {
+        &self.fetcher.http
+    }
+
+    pub(super) async fn run(mut self) -> Result<Fetched, FetchFailure> {
+        let mut part = self.part().await?;
+        // Whoever held the part may have finished it.
+        if let Some(stored) = self.fetcher.stored(self.request)? {
+            part.remove()?;
+            self.transfer.done();
+            return Ok(stored);
+        }
+        let mut resumed = !part.is_empty()?;
+        self.furthest = part.len()?;
+        loop {
+            let failure = match self.attempt(&mut part).await {
+                Ok(whole) => match judge(self.request, &whole.digests, whole.media_type.as_deref()) {
+                    Ok(()) => {
+                        let object = part.commit(&whole.digests)?;
+                        self.transfer.done();
+                        return Ok(Fetched::new(self.request, whole.digests, object));
+                    }
+                    // The part of an earlier run may have been of another file.
+                    Err(_) if resumed => {
+                        resumed = false;
+                        part.clear()?;
+                        continue;
+                    }
+                    Err(failure) => failure,
+                },
+                Err(failure) => failure,
+            };
+            let Some(pause) = self.again(&failure, &mut part)? else {
+                // Only bytes that may become the right ones are kept.
+                if !matches!(failure, FetchFailure::Http(_)) || part.is_empty()? {
+                    part.remove()?;
+                }
+                return Err(failure);
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// How long to wait before the next try, if there is to be one.
+    fn again(&mut self, failure: &FetchFailure, part: &mut Part) -> Result<Option<Duration>, FetchFailure> {
+        let FetchFailure::Http(error) = failure else { return Ok(None) };
+        let length = part.len()?;
+        if length >= self.furthest + PROGRESS {
+            self.furthest = length;
+            self.tries = 0;
+        }
+        self.tries += 1;
+        let pause = match error.retry {
+            _ if self.tries >= self.http().patience.tries => return Ok(None),
+            Retry::Never => return Ok(None),
+            Retry::Afresh => {
+                part.clear()?;
+                Duration::ZERO
+            }
+            Retry::After(said) => self.pause(said),
+        };
+        // Many connections may be what the server does not like.
+        self.connections = (self.connections / 2).max(1);
+        self.downloads.say(&format!("{}: {error}; trying again", self.request.name));
+        Ok(Some(pause))
+    }
+
+    /// Doubled each time, with a part left to chance, so that many clients do not come at once.
+    fn pause(&self, said: Option<Duration>) -> Duration {
+        use std::hash::{BuildHasher as _, RandomState};
+        let patience = &self.http().patience;
+        let doubled = patience.pause.saturating_mul(1 << self.tries.min(16)) / 2;
+        let chance = RandomState::new().hash_one(self.tries) % 1000;
+        let jittered = doubled.mul_f64(0.75 + f64::from(u32::try_from(chance).unwrap_or(0)) / 2000.0);
+        said.unwrap_or(jittered).min(patience.longest_pause)
+    }
+
+    async fn part(&self) -> Result<Part, FetchFailure> {
+        let mut told = false;
+        loop {
+            if let Some(part) = self.fetcher.store.part(&self.request.url)? {
+                return Ok(part);
+            }
+            if !told {
+                told = true;
+                self.downloads
+                    .say(&format!("{}: waiting for another process that fetches it", self.request.name));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// One request, or several at once, and everything that comes of it into the part.
+    async fn attempt(&mut self, part: &mut Part) -> Result<Whole, FetchFailure> {
+        self.transfer.restart();
+        let request = self.request;
+        let there = part.len()?;
+        let mut sums = Sums::default();
+        // A process that died before it could name the file left all of it.
+        if there > 0 && request.size == Some(there) && !request.digests.is_empty() {
+            part.pieces(0, there, |piece| sums.add(piece))?;
+            return Ok(Whole { digests: sums.finish(), media_type: None });
+        }
+        let resume = match part.etag() {
+            Some(etag) if there > 0 => Some(Resume { from: there, length: None, etag }),
+            _ => None,
+        };
+        let mut answer = self.http().get(&request.url, &request.headers, resume).await?;
+        if answer.offset == 0 {
+            part.clear()?;
+        } else {
+            part.pieces(0, answer.offset, |piece| sums.add(piece))?;
+            self.transfer.add(answer.offset);
+        }
+        announced(request, &answer)?;
+        part.note(answer.etag.as_deref())?;
+        let media_type = answer.media_type.take();
+        if let Some((size, etag)) = self.splits(&answer) {
+            drop(answer);
+            split(self, part, &mut sums, size, &etag).await?;
+            return Ok(Whole { digests: sums.finish(), media_type });
+        }
+        let limit = request.max_size.min(request.size.unwrap_or(u64::MAX));
+        part.seek_end()?;
+        while let Some(piece) = answer.body.piece().await? {
+            if sums.size() + piece.len() as u64 > limit {
+                return Err(FetchFailure::TooLarge { url: request.url.clone(), limit });
+            }
+            part.append(&piece)?;
+            sums.add(&piece);
+            self.transfer.add(piece.len() as u64);
+        }
+        match answer.size.or(request.size) {
+            Some(size) if sums.size() < size => Err(HttpError::short(&request.url, sums.size(), size).into()),
+            _ => Ok(Whole { digests: sums.finish(), media_type }),
+        }
+    }
+
+    /// Size and tag of a file that is worth several connections.
+    fn splits(&self, answer: &crate::io::http::Answer) -> Option<(u64, String)> {
+        let (size, etag) = (answer.size?, answer.etag.clone()?);
+        let worth = size.saturating_sub(answer.offset) >= self.http().patience.split_from;
+        (worth && answer.ranges && self.connections > 1).then_some((size, etag))
+    }
+}

@@ -1,0 +1,127 @@
+//! A large file over several connections: pieces in order of the file, so that hashing follows and
+//! an interrupt loses little.
+
+use std::collections::VecDeque;
+
+use tokio::task::JoinHandle;
+
+use super::FetchFailure;
+use super::download::Download;
+use crate::io::fs::Sums;
+use crate::io::http::{Http, HttpError, Resume, Secret};
+use crate::io::store::{Part, Pen};
+
+/// Requests under way, the first of the file first. They end with it.
+#[derive(Default)]
+struct UnderWay(VecDeque<JoinHandle<Result<(), FetchFailure>>>);
+
+impl UnderWay {
+    /// None of them writes any more when this returns.
+    async fn stop(&mut self) {
+        for handle in self.0.drain(..) {
+            handle.abort();
+            // How it ended is of no interest.
+            drop(handle.await);
+        }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        for handle in &self.0 {
+            handle.abort();
+        }
+    }
+}
+
+/// Reads the rest of a file of `size` bytes into the part.
+pub(super) async fn split(
+    download: &mut Download<'_>,
+    part: &mut Part,
+    sums: &mut Sums,
+    size: u64,
+    etag: &str,
+) -> Result<(), FetchFailure> {
+    part.whole_until(sums.size())?;
+    let mut under_way = UnderWay::default();
+    let outcome = in_order(download, part, sums, size, etag, &mut under_way).await;
+    under_way.stop().await;
+    part.cut(sums.size())?;
+    outcome
+}
+
+async fn in_order(
+    download: &mut Download<'_>,
+    part: &mut Part,
+    sums: &mut Sums,
+    size: u64,
+    etag: &str,
+    under_way: &mut UnderWay,
+) -> Result<(), FetchFailure> {
+    let at_most = download.http().patience.split_piece;
+    let length = |from: u64| (size - from).min(at_most);
+    let (http, pen) = (download.http().clone(), part.pen());
+    let (url, headers) = (&download.request.url, &download.request.headers);
+    let piece = |from: u64| Piece {
+        http: http.clone(),
+        url: url.clone(),
+        headers: headers.clone(),
+        etag: etag.to_owned(),
+        pen: pen.clone(),
+        from,
+        length: length(from),
+    };
+    let mut next = sums.size();
+    while sums.size() < size {
+        while under_way.0.len() < download.connections && next < size {
+            let piece = piece(next);
+            next += piece.length;
+            under_way.0.push_back(tokio::spawn(piece.fetch()));
+        }
+        let Some(first) = under_way.0.front_mut() else { break };
+        let outcome = first.await;
+        under_way.0.pop_front();
+        outcome.map_err(|error| FetchFailure::System(error.to_string()))??;
+        let came = length(sums.size());
+        part.pieces(sums.size(), came, |piece| sums.add(piece))?;
+        part.whole_until(sums.size())?;
+        download.transfer.add(came);
+    }
+    Ok(())
+}
+
+/// One request.
+struct Piece {
+    http: Http,
+    url: String,
+    headers: Vec<(String, Secret)>,
+    etag: String,
+    pen: Pen,
+    from: u64,
+    length: u64,
+}
+
+impl Piece {
+    async fn fetch(self) -> Result<(), FetchFailure> {
+        let resume = Resume { from: self.from, length: Some(self.length), etag: &self.etag };
+        let mut answer = self.http.get(&self.url, &self.headers, Some(resume)).await?;
+        // The file is another one by now, or the server no longer knows ranges.
+        let other = || HttpError::other_part(&self.url);
+        if answer.offset != self.from {
+            return Err(other().into());
+        }
+        let mut came = 0;
+        while let Some(piece) = answer.body.piece().await? {
+            let offset = self.from + came;
+            came += piece.len() as u64;
+            if came > self.length {
+                return Err(other().into());
+            }
+            self.pen.write_at(&piece, offset)?;
+        }
+        if came < self.length {
+            return Err(HttpError::short(&self.url, came, self.length).into());
+        }
+        Ok(())
+    }
+}

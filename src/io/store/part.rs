@@ -1,0 +1,267 @@
+//! What is being downloaded: bytes, and which file they are of.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Object, Store, files_below, is_older, replace};
+use crate::embedded::sha256;
+use crate::io::fs::{Digests, FileError, at, remove_if_there};
+use crate::io::http::public;
+use crate::model::json;
+
+/// What is known of a part.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    url: String,
+    /// Strong entity tag of the file that the part is of.
+    etag: Option<String>,
+    /// Bytes from the beginning that are there, where there are gaps behind them.
+    whole: Option<u64>,
+}
+
+/// A part that this process alone writes. Its lock goes with it.
+#[derive(Debug)]
+pub struct Part {
+    store: Store,
+    url: String,
+    path: PathBuf,
+    state_path: PathBuf,
+    state: State,
+    file: Arc<File>,
+}
+
+impl Store {
+    /// The part of what `url` publishes, for this process alone; none while another holds it.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn part(&self, url: &str) -> Result<Option<Part>, FileError> {
+        let path = self.root.join("partial").join(format!("{}.part", sha256(url.as_bytes())));
+        let Some(file) = locked(&path, true)? else { return Ok(None) };
+        let state_path = path.with_extension("json");
+        let known = fs::read(&state_path).ok().and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok());
+        let state = known.clone().unwrap_or_else(|| State { url: public(url), ..State::default() });
+        let mut part =
+            Part { store: self.clone(), url: url.to_owned(), path, state_path, state, file: Arc::new(file) };
+        match known {
+            None => part.clear()?,
+            Some(State { whole: Some(whole), .. }) => part.cut(whole)?,
+            Some(_) => {}
+        }
+        Ok(Some(part))
+    }
+
+    /// Removes parts that nobody has touched for `age`.
+    pub(super) fn collect_parts(&self, age: Duration) -> Result<Vec<PathBuf>, FileError> {
+        let mut removed = Vec::new();
+        for path in files_below(&self.root.join("partial"))? {
+            let is = |kind: &str| path.extension().is_some_and(|extension| extension == kind);
+            if is("part") && is_older(&path, age) {
+                // Who waits for the lock sees that the file has lost its name.
+                let Some(_lock) = locked(&path, false)? else { continue };
+                remove_if_there(&path.with_extension("json"))?;
+                remove_if_there(&path)?;
+                removed.push(path);
+            } else if is("json") && is_older(&path, age) && !path.with_extension("part").exists() {
+                remove_if_there(&path)?;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// The file with its lock; none while another process has it, or where there is none.
+fn locked(path: &Path, create: bool) -> Result<Option<File>, FileError> {
+    let file = match OpenOptions::new().create(create).truncate(false).read(true).write(true).open(path) {
+        Ok(file) => file,
+        Err(error) if !create && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(at("writing", path)(error)),
+    };
+    match file.try_lock() {
+        // Whoever held it before may have renamed it: then the name stands for another file now.
+        Ok(()) => Ok(same_file(&file, path).then_some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(at("locking", path)(error)),
+    }
+}
+
+#[cfg(unix)]
+fn same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (file.metadata(), path.metadata()) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn same_file(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+impl Part {
+    /// Bytes that are there.
+    ///
+    /// # Errors
+    /// The part cannot be read.
+    pub fn len(&self) -> Result<u64, FileError> {
+        Ok(self.file.metadata().map_err(at("reading", &self.path))?.len())
+    }
+
+    /// # Errors
+    /// The part cannot be read.
+    pub fn is_empty(&self) -> Result<bool, FileError> {
+        Ok(self.len()? == 0)
+    }
+
+    /// The entity tag of the file that the part is of.
+    #[must_use]
+    pub fn etag(&self) -> Option<&str> {
+        self.state.etag.as_deref()
+    }
+
+    /// Begins anew.
+    ///
+    /// # Errors
+    /// The part cannot be written.
+    pub fn clear(&mut self) -> Result<(), FileError> {
+        self.file.set_len(0).map_err(at("writing", &self.path))?;
+        self.note(None)
+    }
+
+    /// Drops everything behind the first `length` bytes.
+    ///
+    /// # Errors
+    /// The part cannot be written.
+    pub fn cut(&mut self, length: u64) -> Result<(), FileError> {
+        if self.len()? > length {
+            self.file.set_len(length).map_err(at("writing", &self.path))?;
+        }
+        self.set(State { whole: None, ..self.state.clone() })
+    }
+
+    /// Remembers which file the part is of.
+    ///
+    /// # Errors
+    /// The part cannot be written.
+    pub fn note(&mut self, etag: Option<&str>) -> Result<(), FileError> {
+        self.set(State { etag: etag.map(str::to_owned), whole: None, ..self.state.clone() })
+    }
+
+    /// Remembers that behind the first `length` bytes there are gaps.
+    ///
+    /// # Errors
+    /// The part cannot be written.
+    pub fn whole_until(&mut self, length: u64) -> Result<(), FileError> {
+        self.set(State { whole: Some(length), ..self.state.clone() })
+    }
+
+    fn set(&mut self, state: State) -> Result<(), FileError> {
+        if self.state != state || !self.state_path.exists() {
+            self.state = state;
+            replace(&self.state_path, json::pretty(&self.state).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Writes at the end.
+    ///
+    /// # Errors
+    /// As the system says, mostly that the disk is full.
+    pub fn append(&mut self, piece: &[u8]) -> Result<(), FileError> {
+        (&*self.file).write_all(piece).map_err(at("writing", &self.path))
+    }
+
+    /// Goes to the end, where [`Part::append`] writes.
+    ///
+    /// # Errors
+    /// The part cannot be read.
+    pub fn seek_end(&mut self) -> Result<(), FileError> {
+        (&*self.file).seek(SeekFrom::End(0)).map_err(at("reading", &self.path))?;
+        Ok(())
+    }
+
+    /// Gives these bytes, a piece at a time. They are read through the locked handle, because some
+    /// systems lock others out of reading too.
+    ///
+    /// # Errors
+    /// The part cannot be read.
+    pub fn pieces(&self, first: u64, length: u64, mut each: impl FnMut(&[u8])) -> Result<(), FileError> {
+        (&*self.file).seek(SeekFrom::Start(first)).map_err(at("reading", &self.path))?;
+        let mut bytes = (&*self.file).take(length);
+        let mut piece = vec![0; 1 << 18];
+        loop {
+            let read = bytes.read(&mut piece).map_err(at("reading", &self.path))?;
+            if read == 0 {
+                return Ok(());
+            }
+            each(&piece[..read]);
+        }
+    }
+
+    /// What writes anywhere in the part, from any thread.
+    #[must_use]
+    pub fn pen(&self) -> Pen {
+        Pen { file: Arc::clone(&self.file), path: self.path.clone() }
+    }
+
+    /// The part as a whole file of the store.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn commit(self, found: &Digests) -> Result<Object, FileError> {
+        let object = self.store.place(&self.path, found)?;
+        remove_if_there(&self.state_path)?;
+        self.store.remember(&self.url, &object.sha256)?;
+        Ok(object)
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn remove(self) -> Result<(), FileError> {
+        remove_if_there(&self.state_path)?;
+        remove_if_there(&self.path)
+    }
+}
+
+/// Writes anywhere in a part.
+#[derive(Debug, Clone)]
+pub struct Pen {
+    file: Arc<File>,
+    path: PathBuf,
+}
+
+impl Pen {
+    /// # Errors
+    /// As the system says, mostly that the disk is full.
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), FileError> {
+        write_at(&self.file, bytes, offset).map_err(at("writing", &self.path))
+    }
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, mut bytes: &[u8], mut offset: u64) -> std::io::Result<()> {
+    use std::os::windows::fs::FileExt as _;
+    while !bytes.is_empty() {
+        let written = file.seek_write(bytes, offset)?;
+        if written == 0 {
+            return Err(std::io::ErrorKind::WriteZero.into());
+        }
+        bytes = &bytes[written..];
+        offset += written as u64;
+    }
+    Ok(())
+}

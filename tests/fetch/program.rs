@@ -1,0 +1,243 @@
+//! `imagegen fetch` and `imagegen store`, as processes that are many, are killed, and lack room.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+
+use super::{content, digest, sound};
+use crate::support::server::{Asked, Server, Step, ranged, status};
+use crate::support::{Test, files, program};
+
+/// What the default selection downloads.
+const COMPONENTS: &[&str] = &["kubernetes-node", "containerd", "crictl", "cloudbase-init"];
+
+/// A mirror with bytes of our own, and a run of the program that takes them.
+pub fn bytes_of(path: &str, size: usize) -> Vec<u8> {
+    let mut bytes = path.as_bytes().to_vec();
+    bytes.extend(content(size));
+    bytes
+}
+
+fn serve(asked: &Asked, size: usize) -> Vec<Step> {
+    let known = COMPONENTS
+        .iter()
+        .any(|name| asked.path.contains(name.trim_end_matches("-node")) || asked.path.contains("Cloudbase"));
+    if known { ranged(&bytes_of(&asked.path, size), "\"a\"", asked) } else { status("404 Not Found", &[]) }
+}
+
+/// `imagegen VERB` with everything overridden by bytes of our own at this address.
+pub fn mirrored(mirror: &str, verb: &str, size: usize) -> Test {
+    let plan = Test::new().line("plan --target azure --k8s 1.36.0 --format json");
+    let plan: serde_json::Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
+    let mut test = Test::new().line(&format!("{verb} --target azure --k8s 1.36.0"));
+    let groups = plan["components"].as_array().expect("components");
+    for artifact in groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
+        let name = artifact["component"].as_str().expect("component");
+        assert!(COMPONENTS.contains(&name), "{name}");
+        let path = artifact["url"].as_str().expect("url").replace("https://", "/");
+        let pin = format!("{name}.sha256={}", digest(&bytes_of(&path, size)));
+        let url = format!("{name}.url={mirror}{path}");
+        test = test.args(["--override", url.as_str(), "--override", pin.as_str()]);
+    }
+    let store = test.folder.join("store").display().to_string();
+    test.env("IMAGEGEN_STORE", &store)
+}
+
+fn started(test: &Test) -> Child {
+    test.command().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("start")
+}
+
+#[test]
+fn everything_that_is_planned_is_fetched_once() {
+    let server = Server::new(|asked| serve(asked, 1000));
+    let test = mirrored(&server.url(""), "fetch", 1000);
+    let ran = test.succeeds();
+    for name in COMPONENTS {
+        assert!(ran.stdout.contains(name), "{}", ran.stdout);
+    }
+    assert_eq!(server.asked().len(), COMPONENTS.len());
+    test.succeeds();
+    assert_eq!(server.asked().len(), COMPONENTS.len(), "the store has everything");
+    // Without network the same, and nobody is asked.
+    let offline = mirrored(&server.url(""), "fetch --offline", 1000);
+    offline
+        .fails(4, &["is not in the store, and `--offline` forbids to fetch it [offline]", "imagegen fetch"]);
+    let store = test.folder.join("store").display().to_string();
+    offline.env("IMAGEGEN_STORE", &store).succeeds();
+    assert_eq!(server.asked().len(), COMPONENTS.len());
+}
+
+#[test]
+fn failures_have_their_exit_codes() {
+    let missing = Server::new(|_| status("404 Not Found", &[]));
+    mirrored(&missing.url(""), "fetch", 10).fails(4, &["[not-found]", "hint: an override or `--mirror URL`"]);
+    let wrong = Server::new(|asked| serve(asked, 11));
+    let test = mirrored(&wrong.url(""), "fetch", 10);
+    test.fails(5, &["[digest-mismatch]"]);
+    assert_eq!(sound(&test.folder.join("store")), 0);
+    assert!(files(&test.folder.join("store/partial")).is_empty(), "wrong bytes are not kept");
+    // `--quiet` says nothing but the error.
+    let quiet = mirrored(&wrong.url(""), "fetch --quiet", 10).fails(5, &["[digest-mismatch]"]);
+    assert!(!quiet.stderr.contains("fetched"), "{}", quiet.stderr);
+    let plain = Test::new().line("fetch --target azure --k8s 1.36.0 --mirror http://mirror.example");
+    plain.fails(4, &["--allow-http mirror.example", "[plain-http]"]);
+    let file = Test::new().file("file", "").line("store verify --store file/store");
+    file.fails(1, &["creating file/store"]);
+}
+
+#[test]
+fn the_environment_names_proxies_and_what_is_near() {
+    let server = Server::new(|asked| serve(asked, 10));
+    let url = server.url("");
+    let proxy = Server::new(move |asked| {
+        let path = asked.path.strip_prefix(&url).expect("the whole URL").to_owned();
+        serve(&Asked { path, ..asked.clone() }, 10)
+    });
+    let proxied = mirrored(&server.url(""), "fetch", 10).env("http_proxy", &proxy.url("/"));
+    proxied.succeeds();
+    assert_eq!((server.asked().len(), proxy.asked().len()), (0, COMPONENTS.len()));
+    let near = mirrored(&server.url(""), "fetch", 10)
+        .env("http_proxy", &proxy.url("/"))
+        .env("no_proxy", "127.0.0.1");
+    near.succeeds();
+    assert_eq!((server.asked().len(), proxy.asked().len()), (COMPONENTS.len(), COMPONENTS.len()));
+    let own = mirrored(&server.url(""), &format!("fetch --proxy {}", proxy.url("/")), 10);
+    own.succeeds();
+    assert_eq!((server.asked().len(), proxy.asked().len()), (COMPONENTS.len(), 2 * COMPONENTS.len()));
+    own.env("no_proxy", "127.0.0.1").line("--store other").succeeds();
+    assert_eq!((server.asked().len(), proxy.asked().len()), (2 * COMPONENTS.len(), 2 * COMPONENTS.len()));
+}
+
+#[test]
+fn two_processes_fetch_one_file_once() {
+    // The server answers when both processes are there.
+    let gate = Arc::new((Mutex::new(false), Condvar::new()));
+    let (waits, opens) = (Arc::clone(&gate), gate);
+    let server = Server::new(move |asked| {
+        let open = waits.0.lock().expect("gate");
+        drop(waits.1.wait_while(open, |open| !*open).expect("gate"));
+        serve(asked, 1000)
+    });
+    let test = mirrored(&server.url(""), "fetch", 1000);
+    let mut first = started(&test);
+    while server.asked().len() < COMPONENTS.len() {
+        std::thread::yield_now();
+    }
+    let mut second = started(&test);
+    let mut lines = BufReader::new(second.stderr.take().expect("stderr"));
+    let mut said = String::new();
+    while !said.contains("waiting for another process") {
+        assert_ne!(lines.read_line(&mut said).expect("line"), 0, "{said}");
+    }
+    *opens.0.lock().expect("gate") = true;
+    opens.1.notify_all();
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).expect("stderr");
+    assert!(first.wait().expect("first").success());
+    assert!(second.wait().expect("second").success(), "{said}{rest}");
+    assert_eq!(server.asked().len(), COMPONENTS.len(), "each file is asked for once");
+    assert_eq!(sound(&test.folder.join("store")), COMPONENTS.len());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_parts_for_the_next_run() {
+    let gate = Arc::new(Mutex::new(true));
+    let stalls = Arc::clone(&gate);
+    let server = Server::new(move |asked| {
+        let mut steps = serve(asked, 100_000);
+        if *stalls.lock().expect("gate")
+            && let Some(Step::Send(bytes)) = steps.first_mut()
+        {
+            bytes.truncate(50_000);
+            steps.push(Step::Hang);
+        }
+        steps
+    });
+    let test = mirrored(&server.url(""), "fetch", 100_000);
+    let mut child = started(&test);
+    let part = || {
+        let folder = test.folder.join("store/partial").read_dir().into_iter().flatten();
+        let size = |entry: std::fs::DirEntry| entry.metadata().map_or(0, |metadata| metadata.len());
+        folder.flatten().any(|entry| size(entry) > 40_000)
+    };
+    while !part() {
+        std::thread::yield_now();
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let mut said = String::new();
+    child.stderr.take().expect("stderr").read_to_string(&mut said).expect("text");
+    assert_eq!(child.wait().expect("end").code(), Some(130), "{said}");
+    assert!(said.contains("what came so far stays"), "{said}");
+    assert_eq!(sound(&test.folder.join("store")), 0);
+    *gate.lock().expect("gate") = false;
+    test.succeeds();
+    assert!(server.asked().iter().any(|asked| asked.range().is_some()), "the part was continued");
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    if program("unshare").is_none() {
+        return;
+    }
+    let server = Server::new(|asked| serve(asked, 700_000));
+    let test = mirrored(&server.url(""), "fetch", 700_000);
+    std::fs::create_dir(test.folder.join("store")).expect("store");
+    let inner = test.command();
+    let script = r#"mount -t tmpfs -o size=1m none "$IMAGEGEN_STORE" || exit 99
+"$0" "$@"; echo "exit $?"; find "$IMAGEGEN_STORE/objects" "$IMAGEGEN_STORE/partial" -type f -printf '%P\n'
+mount -o remount,size=20m "$IMAGEGEN_STORE"; "$0" "$@" >/dev/null; echo "exit $?""#;
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(&test.folder)
+        .env_clear()
+        .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .output()
+        .expect("unshare");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(99) || said.contains("unshare failed") {
+        println!("skipped: needs unshare with a file system of its own");
+        return;
+    }
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("No space left on device"), "{said}");
+    assert!(out.contains("exit 1\n") && out.ends_with("exit 0\n"), "{out}{said}");
+    assert!(!out.contains(".part\n"), "a part that fills the disk is removed: {out}");
+}
+
+#[test]
+fn the_store_is_verified_and_swept() {
+    let server = Server::new(|asked| serve(asked, 1000));
+    let fetch = mirrored(&server.url(""), "fetch", 1000);
+    fetch.succeeds();
+    let folder = fetch.folder.join("store");
+    let store = folder.display().to_string();
+    let run = |line: &str| Test::new().line(line).env("IMAGEGEN_STORE", &store);
+    assert_eq!(run("store path").succeeds().stdout, format!("{store}\n"));
+    assert_eq!(run("store verify").succeeds().stdout, "4 files, 0 damaged\n");
+    let objects: Vec<String> = files(&folder.join("objects")).into_keys().collect();
+    std::fs::write(folder.join("objects").join(&objects[0]), "other").expect("write");
+    // What killed processes left is no damage.
+    let left = folder.join("objects").join(&objects[0]).with_file_name(".x.1-1.partial");
+    std::fs::write(&left, "half").expect("write");
+    std::fs::write(folder.join("partial/0.part"), "half").expect("write");
+    std::fs::write(folder.join("partial/0.json"), "{}").expect("write");
+    run("store verify").fails(5, &["1 damaged files were taken out of the store"]);
+    assert_eq!(run("store verify").succeeds().stdout, "3 files, 0 damaged\n");
+    assert_eq!(run("store gc").succeeds().stdout, "0 files removed\n", "all is young");
+    assert!(left.exists());
+    assert_eq!(run("store gc --days 0").succeeds().stdout, "5 files removed\n");
+    let rest: Vec<String> = files(&folder).into_keys().collect();
+    assert!(rest.is_empty(), "{rest:?}");
+    // What a lock names is kept.
+    fetch.succeeds();
+    let lock = mirrored(&server.url(""), "lock", 1000);
+    lock.succeeds();
+    let lock = lock.folder.join("imagegen.lock.json");
+    let kept = run(&format!("store gc --days 0 --lock {}", lock.display())).succeeds();
+    assert_eq!(kept.stdout, "0 files removed\n");
+    assert_eq!(sound(&folder), 4);
+}
