@@ -3,11 +3,13 @@
 use crate::bake::BakeError;
 use crate::bundle::BundleError;
 use crate::catalog::CatalogError;
+use crate::cluster::ClusterError;
 use crate::fetch::{FetchError, FetchFailure};
 use crate::guest::GuestError;
 use crate::io::exec::ExecError;
 use crate::io::fs::{FileError, PlaceError};
 use crate::io::http::HttpError;
+use crate::join::JoinError;
 use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
 use crate::model::json::JsonError;
@@ -16,6 +18,7 @@ use crate::policy::PolicyError;
 use crate::prove::ProveError;
 use crate::render::RenderError;
 use crate::resolve::ResolveError;
+use crate::tools::ToolError;
 use crate::verify::ProofError;
 
 /// What went wrong, as far as scripts tell it apart.
@@ -98,8 +101,9 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             BakeError::Interrupted => ErrorClass::Interrupted,
             BakeError::Checks(_) => ErrorClass::Checks,
             BakeError::File(_) => ErrorClass::Internal,
+            BakeError::Unverified(_) => ErrorClass::Verification,
             BakeError::Lost(_)
-            | BakeError::NoPacker
+            | BakeError::NoPacker(_)
             | BakeError::Failed { .. }
             | BakeError::Killed { .. }
             | BakeError::NoImage { .. }
@@ -115,6 +119,8 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     }
     if cause.is::<CatalogError>()
         || cause.is::<ResolveError>()
+        || cause.is::<ClusterError>()
+        || cause.is::<JoinError>()
         || cause.is::<LockError>()
         || cause.is::<JsonError>()
         || cause.is::<UnknownName>()
@@ -155,6 +161,12 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     if cause.is::<ProofError>() {
         return Some(ErrorClass::Verification);
     }
+    if let Some(error) = cause.downcast_ref::<ToolError>() {
+        return Some(match error {
+            ToolError::Archive { .. } => ErrorClass::Verification,
+            ToolError::File(_) => ErrorClass::Internal,
+        });
+    }
     if cause.is::<HttpError>() {
         return Some(ErrorClass::Fetch);
     }
@@ -189,6 +201,12 @@ fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
             error.violations().iter().map(|violation| violation.remedy.clone()).collect();
         remedies.dedup();
         return remedies;
+    }
+    if let Some(ClusterError::Refused(problems)) = cause.downcast_ref() {
+        return problems.iter().map(|problem| problem.instead.clone()).collect();
+    }
+    if let Some(JoinError::Refused(problems)) = cause.downcast_ref() {
+        return problems.iter().map(|problem| problem.instead.clone()).collect();
     }
     if let Some(error) = cause.downcast_ref::<RenderError>() {
         return error.hints();

@@ -5,6 +5,7 @@
 //! hashed again and not downloaded.
 
 mod error;
+mod registry;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,6 @@ use tokio::sync::watch;
 use crate::embedded::hex;
 use crate::io::fs::{Digests, FileError, digests};
 use crate::io::http::{Answer, Http, HttpError, Resume, Retry, Secret};
-use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Part, Store};
 use crate::model::component::DigestAlgorithm;
 use crate::model::resource::PinAlgorithm;
@@ -180,19 +180,6 @@ impl Fetcher {
         };
         let fetched = self.one(&request, &Downloads::silent())?;
         crate::io::fs::read(fetched.path()).map_err(|error| FetchError::new(name, error.into()))
-    }
-
-    /// Headers that a registry wants for an image. Without network none are needed: the store has
-    /// the files, or it has not.
-    ///
-    /// # Errors
-    /// The registry cannot be reached, or wants more than a token.
-    pub fn authorize(&self, image: &Reference) -> Result<Vec<(String, Secret)>, FetchError> {
-        if self.http.is_offline() {
-            return Ok(Vec::new());
-        }
-        Handle::block_on(self.runtime.handle(), oci::authorize(&self.http, image))
-            .map_err(|error| FetchError::new(&image.name, FetchFailure::Http(error)))
     }
 
     fn one(&self, request: &Request, downloads: &Downloads) -> Result<Fetched, FetchError> {

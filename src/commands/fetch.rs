@@ -1,6 +1,6 @@
 //! `imagegen fetch`, and what `lock` and `build` do with the network: download and prove.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -11,7 +11,10 @@ use crate::io::clock;
 use crate::model::evidence::Evidence;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
+use crate::model::version::Version;
 use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove};
+use crate::resolve::{Platform, ResolveError, plan_tool};
+use crate::tools::{Tools, install};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
@@ -125,6 +128,29 @@ pub(super) fn all<T, E: Into<anyhow::Error>>(
         printer.error(&format!("{other:#}"));
     }
     Err(first)
+}
+
+/// The programs to bake with: the user's own, or those of the store, fetched and proven first.
+///
+/// # Errors
+/// The target's plugin is no component of the catalog, or cannot be fetched or proven.
+pub(super) fn tools(own: Option<&PathBuf>, plan: &Plan, job: &Job<'_>) -> anyhow::Result<Tools> {
+    if let Some(packer) = own {
+        return Ok(Tools { packer: packer.clone(), plugins: None });
+    }
+    let planned = |name: &str, version: &Version| -> anyhow::Result<PlannedArtifact> {
+        let component = job.trees.catalog.component(name)?;
+        let artifact = plan_tool(&component, version, Platform::host(), &plan.selection.overrides);
+        Ok(artifact.map_err(|refusal| ResolveError::Refused(vec![refusal]))?)
+    };
+    let mut artifacts = vec![planned("packer", &plan.packer.version)?];
+    for plugin in &plan.packer.plugins {
+        artifacts.push(planned(&format!("packer-plugin-{}", plugin.name), &plugin.version)?);
+    }
+    let wanted: Vec<&PlannedArtifact> = artifacts.iter().collect();
+    let verified = job.run(&wanted, Depth::Bytes)?;
+    let plugins: Vec<_> = plan.packer.plugins.iter().zip(&verified[1..]).collect();
+    Ok(install(job.fetcher.store(), &verified[0], &plugins)?)
 }
 
 /// Pins what nobody has pinned by what its publisher proves, and says by what.
