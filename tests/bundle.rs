@@ -115,8 +115,11 @@ fn pack(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     zip.finish().expect("zip").into_inner()
 }
 
+/// What somebody does to files and index.
+type Change = dyn Fn(&mut Vec<(String, Vec<u8>)>, &mut Value);
+
 /// Changes files, and then what the index says of them, as somebody would who wants to be believed.
-fn forged(bundle: &[u8], honest: bool, change: &dyn Fn(&mut Vec<(String, Vec<u8>)>, &mut Value)) -> Vec<u8> {
+fn forged(bundle: &[u8], honest: bool, change: &Change) -> Vec<u8> {
     let mut files = unpack(bundle);
     let mut index: Value = serde_json::from_slice(&files[0].1).expect("index");
     change(&mut files, &mut index);
@@ -136,15 +139,15 @@ fn place(files: &[(String, Vec<u8>)], prefix: &str) -> usize {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
-    type Change = Box<dyn Fn(&mut Vec<(String, Vec<u8>)>, &mut Value)>;
     let server = Registry::start();
     let lock = lock(&server, &noise(3000));
     let made = Test::new().file("imagegen.lock.json", &lock).line("bundle create --out node.zip --store s");
     made.succeeds();
     let good = made.read("node.zip");
     third_verify(&forged(&good, false, &|_, _| ()), 0);
-    let edit = |name: &'static str, from: &'static str, to: &'static str| -> Change {
+    let edit = |name: &'static str, from: &'static str, to: &'static str| -> Box<Change> {
         Box::new(move |files, _| {
             let at = place(files, name);
             let text = String::from_utf8(files[at].1.clone()).expect("text");
@@ -152,7 +155,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             files[at].1 = text.replacen(from, to, 1).into_bytes();
         })
     };
-    let rows: Vec<(&str, bool, Change, &str)> = vec![
+    let rows: Vec<(&str, bool, Box<Change>, &str)> = vec![
         (
             "object altered",
             true,
@@ -295,18 +298,18 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
 #[test]
 fn locks_that_cannot_be_carried_are_refused() {
     let server = Registry::start();
-    let text = lock(&server, b"first");
-    let mut unpinned: Value = serde_json::from_str(&text).expect("JSON");
+    let locked = lock(&server, b"first");
+    let mut unpinned: Value = serde_json::from_str(&locked).expect("JSON");
     unpinned["artifacts"][0]["digests"] = json!([]);
     let create = |lock: &str, line: &str| {
         Test::new().file("imagegen.lock.json", lock).line("bundle create --out b.zip --store s").line(line)
     };
     create(&unpinned.to_string(), "").fails(5, &["unpinned"]);
-    create(&text, "--offline").fails(4, &["--offline"]);
-    create(&text, "--image a.example/b:1").fails(2, &["no digest"]);
+    create(&locked, "--offline").fails(4, &["--offline"]);
+    create(&locked, "--image a.example/b:1").fails(2, &["no digest"]);
     create("{}", "").fails(3, &["schema"]);
     server.serve("/one.exe", b"other");
-    let test = create(&text, "");
+    let test = create(&locked, "");
     test.fails(5, &["digest"]);
     assert!(!test.exists("b.zip"));
 }
@@ -392,12 +395,11 @@ fn a_killed_create_leaves_no_bundle() {
         };
         child.kill().expect("kill");
         child.wait().expect("end");
-        match std::fs::read(folder.join("b.zip")) {
-            Ok(bytes) => assert!(bytes == whole, "point {point}: part of a bundle stands under its name"),
-            Err(_) => {
-                assert!(!ended, "point {point}: it ended without a bundle");
-                seen += 1;
-            }
+        if let Ok(bytes) = std::fs::read(folder.join("b.zip")) {
+            assert!(bytes == whole, "point {point}: part of a bundle stands under its name");
+        } else {
+            assert!(!ended, "point {point}: it ended without a bundle");
+            seen += 1;
         }
         test.succeeds();
         assert_eq!(test.read("out/b.zip"), whole);
