@@ -152,6 +152,12 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             _ => ErrorClass::Fetch,
         });
     }
+    if let Some(error) = cause.downcast_ref::<ToolError>() {
+        return Some(match error {
+            ToolError::Archive { .. } => ErrorClass::Verification,
+            ToolError::File(_) => ErrorClass::Internal,
+        });
+    }
     if let Some(error) = cause.downcast_ref::<BundleError>() {
         return Some(match error {
             BundleError::Proof { .. } => ErrorClass::Verification,
@@ -160,12 +166,6 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     }
     if cause.is::<ProofError>() {
         return Some(ErrorClass::Verification);
-    }
-    if let Some(error) = cause.downcast_ref::<ToolError>() {
-        return Some(match error {
-            ToolError::Archive { .. } => ErrorClass::Verification,
-            ToolError::File(_) => ErrorClass::Internal,
-        });
     }
     if cause.is::<HttpError>() {
         return Some(ErrorClass::Fetch);

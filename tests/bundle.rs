@@ -115,11 +115,14 @@ fn pack(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     zip.finish().expect("zip").into_inner()
 }
 
+/// The files of a bundle in their order.
+type Files = Vec<(String, Vec<u8>)>;
+
 /// What somebody does to files and index.
-type Change = dyn Fn(&mut Vec<(String, Vec<u8>)>, &mut Value);
+type Change<'a> = dyn Fn(&mut Files, &mut Value) + 'a;
 
 /// Changes files, and then what the index says of them, as somebody would who wants to be believed.
-fn forged(bundle: &[u8], honest: bool, change: &Change) -> Vec<u8> {
+fn forged(bundle: &[u8], honest: bool, change: &Change<'_>) -> Vec<u8> {
     let mut files = unpack(bundle);
     let mut index: Value = serde_json::from_slice(&files[0].1).expect("index");
     change(&mut files, &mut index);
@@ -147,7 +150,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
     made.succeeds();
     let good = made.read("node.zip");
     third_verify(&forged(&good, false, &|_, _| ()), 0);
-    let edit = |name: &'static str, from: &'static str, to: &'static str| -> Box<Change> {
+    let edit = |name: &'static str, from: &'static str, to: &'static str| -> Box<Change<'static>> {
         Box::new(move |files, _| {
             let at = place(files, name);
             let text = String::from_utf8(files[at].1.clone()).expect("text");
@@ -155,7 +158,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             files[at].1 = text.replacen(from, to, 1).into_bytes();
         })
     };
-    let rows: Vec<(&str, bool, Box<Change>, &str)> = vec![
+    let rows: Vec<(&str, bool, Box<Change<'static>>, &str)> = vec![
         (
             "object altered",
             true,

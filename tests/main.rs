@@ -17,6 +17,7 @@ mod cli;
 mod cluster;
 mod combinations;
 mod defects;
+mod detached;
 mod guest_static;
 mod join_data;
 mod matrix;
