@@ -381,7 +381,9 @@ fn a_killed_create_leaves_no_bundle() {
     let folder = test.folder.join("out");
     let mut seen = 0;
     for point in 0..POINTS {
-        std::fs::remove_file(folder.join("b.zip")).expect("bundle");
+        if test.exists("out/b.zip") {
+            std::fs::remove_file(folder.join("b.zip")).expect("bundle");
+        }
         let wanted = whole.len() as u64 * point / POINTS;
         let mut child =
             test.command().stdout(std::process::Stdio::null()).spawn().expect("the program starts");
@@ -404,9 +406,12 @@ fn a_killed_create_leaves_no_bundle() {
             assert!(!ended, "point {point}: it ended without a bundle");
             seen += 1;
         }
-        test.succeeds();
-        assert_eq!(test.read("out/b.zip"), whole);
-        assert_eq!(files(&folder).len(), 1, "point {point}: {:?}", files(&folder).keys());
+        // What one left, the next one clears away, whether it is killed, too, or not.
+        if point % 10 == 9 {
+            test.succeeds();
+            assert_eq!(test.read("out/b.zip"), whole);
+            assert_eq!(files(&folder).len(), 1, "point {point}: {:?}", files(&folder).keys());
+        }
     }
     assert!(seen > POINTS / 2, "only {seen} runs were killed before their end");
 }
