@@ -25,7 +25,7 @@ use crate::model::target::{PackerBase, Target};
 use crate::model::windows::WindowsRelease;
 use crate::ui::Printer;
 
-use super::build::RenderOutput;
+use super::build::{BundleOutput, RenderOutput};
 use super::explain::Explanation;
 use super::plan::PlanOutput;
 
@@ -34,6 +34,7 @@ use super::plan::PlanOutput;
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         ("bundle", schema_for!(Index)),
+        ("host-bundle", schema_for!(BundleOutput)),
         ("check-report", schema_for!(CheckReport)),
         ("cluster", schema_for!(ClusterIndex)),
         ("component", schema_for!(Component)),
