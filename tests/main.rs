@@ -11,6 +11,7 @@ mod support;
 mod archive;
 mod authenticode;
 mod bake;
+mod bundle;
 mod catalog;
 mod cli;
 mod cluster;

@@ -241,7 +241,7 @@ impl Carry<'_> {
                 Ok(Request {
                     size: Some(blob.size),
                     max_size: blob.size,
-                    ..self.request(name, image.blob(&blob.digest), hex(&blob.digest)?, &login)
+                    ..by_digest(name, image.blob(&blob.digest), hex(&blob.digest)?, &login)
                 })
             })
             .collect::<anyhow::Result<Vec<Request>>>()?;
@@ -259,7 +259,7 @@ impl Carry<'_> {
         digest: &str,
         login: &[(String, Secret)],
     ) -> anyhow::Result<(Fetched, Vec<u8>)> {
-        let mut request = self.request(name, image.manifest(digest), hex(digest)?, login);
+        let mut request = by_digest(name, image.manifest(digest), hex(digest)?, login);
         request.max_size = bundle::images::LARGEST_MANIFEST;
         request.headers.push(("Accept".to_owned(), Secret::new(MANIFESTS.to_owned())));
         let fetched = self.fetch(std::slice::from_ref(&request))?.swap_remove(0);
@@ -267,17 +267,17 @@ impl Carry<'_> {
         let bytes = fs::read(fetched.path())?;
         Ok((fetched, bytes))
     }
+}
 
-    fn request(&self, name: &str, url: String, digest: &str, login: &[(String, Secret)]) -> Request {
-        Request {
-            name: name.split('@').next().unwrap_or(name).to_owned(),
-            url,
-            size: None,
-            max_size: MAX_SIZE,
-            digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
-            superseded: Vec::new(),
-            headers: login.to_vec(),
-        }
+fn by_digest(name: &str, url: String, digest: &str, login: &[(String, Secret)]) -> Request {
+    Request {
+        name: name.split('@').next().unwrap_or(name).to_owned(),
+        url,
+        size: None,
+        max_size: MAX_SIZE,
+        digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
+        superseded: Vec::new(),
+        headers: login.to_vec(),
     }
 }
 

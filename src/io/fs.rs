@@ -274,9 +274,9 @@ fn filled<E: From<FileError>>(
     path: &Path,
     fill: impl FnOnce(&mut fs::File) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut file = fs::File::create(path).map_err(at("writing", path))?;
-    fill(&mut file)?;
-    Ok(file.sync_all().map_err(at("writing", path))?)
+    let mut output = fs::File::create(path).map_err(at("writing", path))?;
+    fill(&mut output)?;
+    Ok(output.sync_all().map_err(at("writing", path))?)
 }
 
 /// Puts a directory of files in its place, whole or not at all.

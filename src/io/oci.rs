@@ -89,16 +89,18 @@ pub async fn authorize(http: &Http, image: &Reference) -> Result<Vec<(String, Se
             return Err(refused("the registry's token is larger than a mebibyte"));
         }
     }
-    #[derive(Deserialize)]
-    struct Token {
-        token: Option<String>,
-        access_token: Option<String>,
-    }
     let token: Token =
         serde_json::from_slice(&bytes).map_err(|_| refused("the token server's answer is none"))?;
     let token =
         token.token.or(token.access_token).ok_or_else(|| refused("the token server gives no token"))?;
     Ok(vec![("Authorization".to_owned(), Secret::new(format!("Bearer {token}")))])
+}
+
+/// Servers name it in either way.
+#[derive(Deserialize)]
+struct Token {
+    token: Option<String>,
+    access_token: Option<String>,
 }
 
 /// `WWW-Authenticate: Bearer realm="…",service="…",scope="…"`

@@ -1,0 +1,417 @@
+//! Bundles: what goes in comes out, and nothing else is taken for one.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read as _, Write as _};
+
+use serde_json::{Value, json};
+
+use crate::support::{Ran, Test, files};
+
+mod registry;
+
+use registry::{Registry, image};
+
+fn digest(bytes: &[u8]) -> String {
+    imagegen::embedded::sha256(bytes)
+}
+
+/// Bytes that do not get smaller, so that a bundle has the size of its files.
+fn noise(length: u32) -> Vec<u8> {
+    (0..length).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect()
+}
+
+/// A lock of two artifacts and a checksum file that a server of the test has.
+fn lock(server: &Registry, first: &[u8]) -> String {
+    let test = Test::new().line("lock --target azure --k8s 1.36.0 --windows 2022");
+    test.succeeds();
+    let mut lock: Value = serde_json::from_str(&test.text("imagegen.lock.json")).expect("JSON");
+    let artifacts = lock["artifacts"].as_array_mut().expect("artifacts");
+    artifacts.truncate(2);
+    let second = b"second artifact".as_slice();
+    let sidecar = format!("{}\n", digest(first));
+    for (artifact, (name, bytes)) in artifacts.iter_mut().zip([("one.exe", first), ("two.zip", second)]) {
+        server.serve(&format!("/{name}"), bytes);
+        artifact["url"] = server.url(&format!("/{name}")).into();
+        artifact["size"] = bytes.len().into();
+        artifact["digests"] = json!([{"algorithm": "sha256", "digest": digest(bytes), "confidence": "high", "source": ["the test"]}]);
+        for proof in ["checksums", "signatures", "authenticode", "evidence"] {
+            artifact.as_object_mut().expect("artifact").remove(proof);
+        }
+    }
+    server.serve("/one.exe.sha256", sidecar.as_bytes());
+    let url = server.url("/one.exe.sha256");
+    artifacts[0]["checksums"] = json!([{"url": url, "algorithm": "sha256", "format": "bare"}]);
+    artifacts[0]["evidence"] = json!([{
+        "proof": "checksum-file", "verdict": "verified", "subject": "one.exe", "detail": "it fits", "source": url,
+    }]);
+    let sha512 = json!({"algorithm": "sha512", "digest": sha512(second), "confidence": "high", "source": ["the test"]});
+    artifacts[1]["digests"].as_array_mut().expect("digests").push(sha512);
+    serde_json::to_string_pretty(&lock).expect("JSON")
+}
+
+fn sha512(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    imagegen::embedded::hex(&sha2::Sha512::digest(bytes))
+}
+
+#[test]
+fn what_goes_in_comes_out() {
+    let server = Registry::start();
+    let lock = lock(&server, &noise(3000));
+    let made = Test::new().file("imagegen.lock.json", &lock).line("bundle create --out node.zip --store s");
+    let said = made.succeeds();
+    assert!(said.stdout.contains("node.zip: 2 artifacts, 0 images"), "{}", said.stdout);
+    let again =
+        Test::new().file("l.json", &lock).line("bundle create --out other.zip --store s --lock l.json");
+    again.succeeds();
+    assert_eq!(made.read("node.zip"), again.read("other.zip"), "the same lock gives the same bytes");
+    assert!(made.exists("s"));
+    drop(server);
+    // Nothing listens any more: what follows needs no network.
+    let out = Test::new().line("bundle extract node.zip --store s --lock out.json");
+    std::fs::write(out.folder.join("node.zip"), made.read("node.zip")).expect("bundle");
+    out.succeeds();
+    let objects: Vec<String> = files(&out.folder.join("s/objects")).into_keys().collect();
+    assert_eq!(objects.len(), 3, "two artifacts and a checksum file: {objects:?}");
+    let third = Test::new()
+        .file("imagegen.lock.json", &out.text("out.json"))
+        .line("bundle create --out node.zip --offline --store s");
+    std::fs::rename(out.folder.join("s"), third.folder.join("s")).expect("store");
+    third.succeeds();
+    assert_eq!(
+        made.read("node.zip"),
+        third.read("node.zip"),
+        "a store that was filled by a bundle makes it again"
+    );
+    let verified = third_verify(&third.read("node.zip"), 0);
+    assert!(verified.stdout.contains("2 artifacts"));
+}
+
+fn third_verify(bundle: &[u8], code: i32) -> Ran {
+    let test = Test::new().line("bundle verify b.zip");
+    std::fs::write(test.folder.join("b.zip"), bundle).expect("bundle");
+    if code == 0 { test.succeeds() } else { test.fails(code, &[]) }
+}
+
+/// The files of a bundle in their order.
+fn unpack(bundle: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut zip = zip::ZipArchive::new(Cursor::new(bundle)).expect("zip");
+    (0..zip.len())
+        .map(|at| {
+            let mut file = zip.by_index(at).expect("file");
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).expect("bytes");
+            (file.name().expect("UTF-8").into_owned(), bytes)
+        })
+        .collect()
+}
+
+fn pack(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        zip.start_file(name.as_str(), zip::write::SimpleFileOptions::default()).expect("file");
+        zip.write_all(bytes).expect("bytes");
+    }
+    zip.finish().expect("zip").into_inner()
+}
+
+/// The files of a bundle in their order.
+type Files = Vec<(String, Vec<u8>)>;
+
+/// What somebody does to files and index.
+type Change<'a> = dyn Fn(&mut Files, &mut Value) + 'a;
+
+/// Changes files, and then what the index says of them, as somebody would who wants to be believed.
+fn forged(bundle: &[u8], honest: bool, change: &Change<'_>) -> Vec<u8> {
+    let mut files = unpack(bundle);
+    let mut index: Value = serde_json::from_slice(&files[0].1).expect("index");
+    change(&mut files, &mut index);
+    if !honest {
+        index["files"] = files
+            .iter()
+            .skip(1)
+            .map(|(path, bytes)| json!({"path": path, "sha256": digest(bytes), "size": bytes.len()}))
+            .collect();
+    }
+    files[0].1 = index.to_string().into_bytes();
+    pack(&files)
+}
+
+fn place(files: &[(String, Vec<u8>)], prefix: &str) -> usize {
+    files.iter().position(|(name, _)| name.starts_with(prefix)).expect("file")
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
+    let server = Registry::start();
+    let lock = lock(&server, &noise(3000));
+    let made = Test::new().file("imagegen.lock.json", &lock).line("bundle create --out node.zip --store s");
+    made.succeeds();
+    let good = made.read("node.zip");
+    third_verify(&forged(&good, false, &|_, _| ()), 0);
+    let edit = |name: &'static str, from: &'static str, to: &'static str| -> Box<Change<'static>> {
+        Box::new(move |files, _| {
+            let at = place(files, name);
+            let text = String::from_utf8(files[at].1.clone()).expect("text");
+            assert!(text.contains(from), "{text}");
+            files[at].1 = text.replacen(from, to, 1).into_bytes();
+        })
+    };
+    let rows: Vec<(&str, bool, Box<Change<'static>>, &str)> = vec![
+        (
+            "object altered",
+            true,
+            Box::new(|f, _| {
+                let at = place(f, "objects/");
+                f[at].1[0] ^= 1;
+            }),
+            "bundle-digest",
+        ),
+        (
+            "object altered, index too",
+            false,
+            Box::new(|f, _| {
+                let at = place(f, "objects/");
+                f[at].1[0] ^= 1;
+            }),
+            "bundle-digest",
+        ),
+        (
+            "object longer",
+            true,
+            Box::new(|f, _| {
+                let at = place(f, "objects/");
+                f[at].1.push(0);
+            }),
+            "bundle-size",
+        ),
+        ("script altered", true, edit("scripts/engine/", "param", "PARAM"), "bundle-digest"),
+        (
+            "file added",
+            true,
+            Box::new(|f, _| f.push(("scripts/extra.ps1".into(), b"x".to_vec()))),
+            "bundle-file-extra",
+        ),
+        (
+            "file taken",
+            true,
+            Box::new(|f, _| {
+                let at = place(f, "scripts/");
+                f.remove(at);
+            }),
+            "bundle-file-absent",
+        ),
+        (
+            "artifact taken, index too",
+            false,
+            Box::new(|f, _| {
+                f.retain(|(name, bytes)| !name.starts_with("objects/") || bytes.len() != 3000);
+            }),
+            "bundle-artifact-absent",
+        ),
+        (
+            "sha512 artifact taken",
+            false,
+            Box::new(|f, _| {
+                f.retain(|(_, bytes)| bytes != b"second artifact");
+            }),
+            "bundle-artifact-absent",
+        ),
+        ("no index", true, Box::new(|f, _| f[0].0 = "index.json".into()), "bundle-file-absent"),
+        (
+            "other schema",
+            true,
+            Box::new(|_, index| index["schema"] = "imagegen.dev/bundle/v2".into()),
+            "bundle-schema",
+        ),
+        ("index of another shape", true, Box::new(|_, index| index["extra"] = 1.into()), "bundle-index"),
+        ("lock of another schema", false, edit("imagegen.lock.json", "lock/v1", "lock/v9"), "bundle-lock"),
+        (
+            "evidence improved",
+            false,
+            edit("evidence.json", "it fits", "it is beyond doubt"),
+            "bundle-evidence",
+        ),
+        (
+            "URL of others",
+            true,
+            Box::new(|_, index| {
+                let first = index["origins"].as_object().expect("map").values().next().expect("one").clone();
+                index["origins"]["https://dl.k8s.io/other"] = first;
+            }),
+            "bundle-origin",
+        ),
+        (
+            "URL of another object",
+            true,
+            Box::new(|f, index| {
+                let other = digest(b"second artifact");
+                assert!(f.len() > 3);
+                for (_, value) in index["origins"].as_object_mut().expect("map") {
+                    *value = other.clone().into();
+                }
+            }),
+            "bundle-origin",
+        ),
+        (
+            "image that is not there",
+            true,
+            Box::new(
+                |_, index| index["images"] = json!([{"name": format!("a.example/b@sha256:{}", "0".repeat(64)), "manifest": format!("sha256:{}", "0".repeat(64))}]),
+            ),
+            "image-blob-absent",
+        ),
+        (
+            "blob of no image",
+            false,
+            Box::new(|f, _| f.push((format!("images/blobs/sha256/{}", digest(b"x")), b"x".to_vec()))),
+            "image-manifest",
+        ),
+    ];
+    for (what, honest, change, code) in rows {
+        let said = third_verify(&forged(&good, honest, &*change), 5).stderr;
+        assert!(said.contains(&format!("[{code}]")), "{what}: {said}");
+        // What is not good is not put into a store, not even in part.
+        let test = Test::new().line("bundle extract b.zip --store s");
+        std::fs::write(test.folder.join("b.zip"), forged(&good, honest, &*change)).expect("bundle");
+        test.fails(5, &[code]);
+        assert!(files(&test.folder.join("s/objects")).is_empty(), "{what}");
+    }
+    for (what, bytes, code) in [
+        ("cut", good[..good.len() / 2].to_vec(), "archive-truncated"),
+        ("bytes behind", [&good[..], b"x"].concat(), "archive-trailing-data"),
+        ("empty", Vec::new(), "archive-format"),
+    ] {
+        let said = third_verify(&bytes, 5).stderr;
+        assert!(said.contains(&format!("[{code}]")), "{what}: {said}");
+    }
+    // Any bit of it.
+    for at in (0..good.len()).step_by(good.len() / 60) {
+        let mut bytes = good.clone();
+        bytes[at] ^= 0x10;
+        let test = Test::new().line("bundle verify b.zip");
+        std::fs::write(test.folder.join("b.zip"), &bytes).expect("bundle");
+        let ran = test.run();
+        // Times and versions of the zip say nothing, and only they.
+        assert!(ran.code == Some(5) || unpack(&bytes) == unpack(&good), "byte {at}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn locks_that_cannot_be_carried_are_refused() {
+    let server = Registry::start();
+    let locked = lock(&server, b"first");
+    let mut unpinned: Value = serde_json::from_str(&locked).expect("JSON");
+    unpinned["artifacts"][0]["digests"] = json!([]);
+    let create = |lock: &str, line: &str| {
+        Test::new().file("imagegen.lock.json", lock).line("bundle create --out b.zip --store s").line(line)
+    };
+    create(&unpinned.to_string(), "").fails(5, &["unpinned"]);
+    create(&locked, "--offline").fails(4, &["--offline"]);
+    create(&locked, "--image a.example/b:1").fails(2, &["no digest"]);
+    create("{}", "").fails(3, &["schema"]);
+    server.serve("/one.exe", b"other");
+    let test = create(&locked, "");
+    test.fails(5, &["digest"]);
+    assert!(!test.exists("b.zip"));
+}
+
+#[test]
+fn images_are_carried_for_the_windows_release() {
+    let server = Registry::start();
+    let lock = lock(&server, b"first");
+    for (token, login) in [(None, "open"), (Some("s3cr3t"), "with a token")] {
+        server.demand(token);
+        let (list, old, new) =
+            image(&server, "team/pause", &["10.0.17763.6", "10.0.20348.1", "10.0.20348.9", "10.0.26100.1"]);
+        let name = format!("{}/team/pause@sha256:{list}", server.address());
+        let test = Test::new()
+            .file("imagegen.lock.json", &lock)
+            .line("bundle create --out b.zip --store s --format json --image")
+            .args([name.as_str()]);
+        let ran = test.succeeds();
+        let said: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        assert_eq!(said["images"][0]["osVersion"], "10.0.20348.9", "{login}");
+        assert_eq!(said["images"][0]["manifest"], format!("sha256:{new}").as_str());
+        let carried: BTreeMap<String, Vec<u8>> = unpack(&test.read("b.zip")).into_iter().collect();
+        assert!(carried.contains_key(&format!("images/blobs/sha256/{new}")));
+        assert!(!carried.contains_key(&format!("images/blobs/sha256/{old}")), "another release's image");
+        let layout: Value = serde_json::from_slice(&carried["images/index.json"]).expect("JSON");
+        assert_eq!(layout["manifests"][0]["digest"], format!("sha256:{new}").as_str());
+        let kept = files(&test.folder.join("s"));
+        assert!(
+            !kept.values().any(|bytes| bytes.windows(6).any(|window| window == b"s3cr3t")),
+            "a token was kept"
+        );
+        third_verify(&test.read("b.zip"), 0);
+        // One layer less.
+        let layer = carried
+            .iter()
+            .find(|(name, bytes)| name.starts_with("images/blobs") && bytes.starts_with(b"layer"));
+        let layer = layer.expect("layer").0.clone();
+        let cut = forged(&test.read("b.zip"), false, &|files, _| files.retain(|(name, _)| *name != layer));
+        assert!(third_verify(&cut, 5).stderr.contains("[image-blob-absent]"));
+    }
+    server.demand(None);
+    let (list, ..) = image(&server, "team/old", &["10.0.17763.6", "10.0.14393.1"]);
+    let name = format!("{}/team/old@sha256:{list}", server.address());
+    let create =
+        Test::new().file("imagegen.lock.json", &lock).line("bundle create --out b.zip --store s --image");
+    create
+        .args([name.as_str()])
+        .fails(5, &["no image for Windows build 20348", "10.0.17763.6, 10.0.14393.1"]);
+    // A registry that gives other bytes than were asked for.
+    server.serve(&format!("/v2/team/old/manifests/sha256:{list}"), b"{}");
+    let create =
+        Test::new().file("imagegen.lock.json", &lock).line("bundle create --out b.zip --store s --image");
+    create.args([name.as_str()]).fails(5, &["digest"]);
+}
+
+/// Killed anywhere, it leaves nothing under the final name, and the next run succeeds.
+#[test]
+fn a_killed_create_leaves_no_bundle() {
+    const POINTS: u64 = 100;
+    let server = Registry::start();
+    let lock = lock(&server, &noise(1 << 18));
+    let test =
+        Test::new().file("imagegen.lock.json", &lock).line("bundle create --out out/b.zip --store s --quiet");
+    test.succeeds();
+    let whole = test.read("out/b.zip");
+    let folder = test.folder.join("out");
+    let mut seen = 0;
+    for point in 0..POINTS {
+        if test.exists("out/b.zip") {
+            std::fs::remove_file(folder.join("b.zip")).expect("bundle");
+        }
+        let wanted = whole.len() as u64 * point / POINTS;
+        let mut child =
+            test.command().stdout(std::process::Stdio::null()).spawn().expect("the program starts");
+        // The event is that the partial file has so many bytes.
+        let partial = folder.join(format!(".b.zip.{}.partial", child.id()));
+        let ended = loop {
+            if std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() >= wanted) {
+                break child.try_wait().expect("state").is_some();
+            }
+            if child.try_wait().expect("state").is_some() {
+                break true;
+            }
+            std::thread::yield_now();
+        };
+        child.kill().expect("kill");
+        child.wait().expect("end");
+        if let Ok(bytes) = std::fs::read(folder.join("b.zip")) {
+            assert!(bytes == whole, "point {point}: part of a bundle stands under its name");
+        } else {
+            assert!(!ended, "point {point}: it ended without a bundle");
+            seen += 1;
+        }
+        // What one left, the next one clears away, whether it is killed, too, or not.
+        if point % 10 == 9 {
+            test.succeeds();
+            assert_eq!(test.read("out/b.zip"), whole);
+            assert_eq!(files(&folder).len(), 1, "point {point}: {:?}", files(&folder).keys());
+        }
+    }
+    assert!(seen > POINTS / 2, "only {seen} runs were killed before their end");
+}
