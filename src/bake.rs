@@ -14,7 +14,9 @@ use crate::io::exec::{self, ExecError, Outcome, Run};
 use crate::io::fs::{self, FileError};
 use crate::lock::PinnedLock;
 use crate::model::choice::OnError;
-use crate::model::plan::Plan;
+use crate::model::plan::{Plan, PlannedArtifact};
+use crate::prove::VerifiedArtifact;
+use crate::tools::Tools;
 use crate::ui::Printer;
 
 pub use condense::condense;
@@ -28,8 +30,10 @@ pub const TRACES: &[&str] =
 
 #[derive(Debug, thiserror::Error)]
 pub enum BakeError {
-    #[error("Packer is not on the PATH; the workspace was written")]
-    NoPacker,
+    #[error("{} is not there; the workspace was written", .0.display())]
+    NoPacker(PathBuf),
+    #[error("{0} was not verified")]
+    Unverified(String),
     #[error("packer {step} failed with exit code {code}{}", shown(.last))]
     Failed { step: String, code: i32, last: Vec<String>, log: PathBuf },
     #[error("packer {step} was killed{}", shown(.last))]
@@ -58,7 +62,7 @@ impl BakeError {
     #[must_use]
     pub fn hints(&self) -> Vec<String> {
         match self {
-            Self::NoPacker => vec![
+            Self::NoPacker(_) => vec![
                 "install Packer (https://developer.hashicorp.com/packer/install), or name it by `--packer PATH`"
                     .to_owned(),
             ],
@@ -73,13 +77,37 @@ impl BakeError {
 /// How to bake.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Packer, where it is not the one on the PATH.
-    pub packer: Option<PathBuf>,
+    pub tools: Tools,
     pub on_error: OnError,
 }
 
 /// Environment variables of this process that a bake may use.
 pub type Environment = BTreeMap<String, OsString>;
+
+/// What can be said before anything is downloaded.
+///
+/// # Errors
+/// A variable has no value.
+pub fn check(plan: &Plan) -> Result<(), BakeError> {
+    if plan.missing.is_empty() {
+        return Ok(());
+    }
+    Err(BakeError::Lost(plan.missing.iter().map(|missing| missing.names.join(" or ")).collect()))
+}
+
+/// Every artifact of the lock is among the verified ones, with the same digest.
+fn all_verified(pinned: PinnedLock<'_>, verified: &[VerifiedArtifact]) -> Result<(), BakeError> {
+    let proven = |artifact: &PlannedArtifact| {
+        verified.iter().any(|verified| {
+            verified.artifact().component == artifact.component
+                && artifact.digests.iter().all(|digest| verified.artifact().digests.contains(digest))
+        })
+    };
+    match pinned.lock().artifacts.iter().find(|artifact| !proven(artifact)) {
+        Some(artifact) => Err(BakeError::Unverified(format!("{} {}", artifact.component, artifact.version))),
+        None => Ok(()),
+    }
+}
 
 /// `packer init`, `validate` and `build` in the workspace.
 ///
@@ -88,15 +116,18 @@ pub type Environment = BTreeMap<String, OsString>;
 pub fn bake(
     plan: &Plan,
     pinned: PinnedLock<'_>,
+    verified: &[VerifiedArtifact],
     folder: &Path,
     options: &Options,
     environment: &Environment,
     printer: &Printer,
 ) -> Result<BakedImage, BakeError> {
-    if !plan.missing.is_empty() {
-        return Err(BakeError::Lost(plan.missing.iter().map(|missing| missing.names.join(" or ")).collect()));
+    check(plan)?;
+    all_verified(pinned, verified)?;
+    let program = options.tools.packer.clone();
+    if !exec::is_program(&program) {
+        return Err(BakeError::NoPacker(program));
     }
-    let program = options.packer.clone().or_else(|| exec::find("packer")).ok_or(BakeError::NoPacker)?;
     let log = folder.join("packer.log");
     for name in ["packer-manifest.json", "check-report.json", "image.json"] {
         fs::remove_if_there(&folder.join(name))?;
@@ -104,7 +135,7 @@ pub fn bake(
     let mut session = Session {
         program,
         folder: folder.to_owned(),
-        environment: packer_environment(plan, environment),
+        environment: packer_environment(plan, environment, options.tools.plugins.as_deref()),
         secrets: secrets(plan, environment),
         interactive: options.on_error == OnError::Ask,
         log: fs::Log::create(&log)?,
@@ -146,12 +177,15 @@ fn finish(
 }
 
 /// Packer's environment: nobody's home page is asked, variables come under Packer's own names.
-fn packer_environment(plan: &Plan, environment: &Environment) -> Environment {
+fn packer_environment(plan: &Plan, environment: &Environment, plugins: Option<&Path>) -> Environment {
     // Packer's debug log holds the password that it generates for the guest.
     let mut result: Environment = [("CHECKPOINT_DISABLE", "1"), ("PACKER_NO_COLOR", "1"), ("PACKER_LOG", "")]
         .into_iter()
         .map(|(name, value)| (name.to_owned(), OsString::from(value)))
         .collect();
+    if let Some(plugins) = plugins {
+        result.insert("PACKER_PLUGIN_PATH".to_owned(), plugins.as_os_str().to_owned());
+    }
     for variable in &plan.target.variables {
         let declared = plan.declared.contains(&variable.name);
         if !declared || plan.variables.contains_key(&variable.name) {

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use serde::de::DeserializeOwned;
 
 use crate::embedded::Tree;
+use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::{Feature, Features};
 use crate::model::json::{self, JsonError};
@@ -160,6 +161,27 @@ impl Catalog {
     /// The file is missing or not a table of contents.
     pub fn contents(&self) -> Result<Contents, CatalogError> {
         self.read("contents.json")
+    }
+
+    /// # Errors
+    /// The file is missing or not an index of manifests.
+    pub fn cluster(&self) -> Result<ClusterIndex, CatalogError> {
+        self.read("cluster/index.json")
+    }
+
+    /// A text of the catalog, such as a template.
+    ///
+    /// # Errors
+    /// No such file, or one that is no text.
+    pub fn text(&self, path: &str) -> Result<&str, CatalogError> {
+        let missing = || CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() };
+        self.tree.get(path).and_then(|bytes| std::str::from_utf8(bytes).ok()).ok_or_else(missing)
+    }
+
+    /// Paths directly inside a folder of the catalog, sorted.
+    #[must_use]
+    pub fn files_in(&self, folder: &str) -> Vec<String> {
+        self.tree.list(folder)
     }
 
     fn names(&self, folder: &str) -> Vec<String> {

@@ -1,5 +1,8 @@
 //! What a user types. Structs only: nothing is resolved here.
 
+mod cluster;
+mod join_data;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -8,6 +11,9 @@ use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime, 
 use crate::model::component::Confidence;
 use crate::model::selection::Updates;
 use crate::model::version::Version;
+
+pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
+pub use join_data::JoinDataArgs;
 
 /// Makes Windows node images for Kubernetes from a pinned, verified catalog.
 #[derive(Debug, Parser)]
@@ -89,6 +95,23 @@ pub enum Command {
   imagegen explain --windows-priorityclass
   imagegen explain EnableCompartmentNamespace")]
     Explain(ExplainArgs),
+    /// Write what a node must be told to join a cluster: JoinConfiguration and user-data
+    #[command(after_help = "Examples:
+  kubeadm token create > token
+  imagegen join-data --k8s 1.36.4 --endpoint api.example.com:6443 --ca-cert ca.crt \\
+      --token-file token --name win-1 --taint os=windows:NoSchedule
+  JOIN_TOKEN=… imagegen join-data --k8s 1.20.0 --from cluster.json --token-env JOIN_TOKEN \\
+      --as mime --out user-data")]
+    JoinData(JoinDataArgs),
+    /// Write what a cluster needs for Windows nodes: agents, runtime classes, policies, smoke workloads
+    #[command(after_help = "Examples:
+  imagegen cluster-manifests --k8s 1.36.4 --cni flannel-overlay --endpoint api.example.com:6443 \\
+      --out cluster && kubectl apply --server-side -f cluster
+  imagegen cluster-manifests --k8s 1.20.0 --cni flannel-hostgw --host-access wins \\
+      --endpoint 10.0.0.4:6443 --node-subnet 10.0.0.0/24 > manifests.yaml")]
+    ClusterManifests(ClusterManifestsArgs),
+    /// Print a test plan for a cluster with Windows nodes
+    Conformance(ConformanceArgs),
     /// List what the catalog knows
     List(ListArgs),
     /// Work on the catalog itself
@@ -303,13 +326,16 @@ pub struct BuildArgs {
     #[arg(long, help_heading = "Bake")]
     pub no_bake: bool,
 
-    /// Packer's program [default: `packer` on the PATH].
+    /// A Packer of one's own, with plugins of one's own [default: the pinned ones, out of the store].
     #[arg(long, value_name = "PATH", help_heading = "Bake")]
     pub packer: Option<PathBuf>,
 
     /// What Packer does when the build fails: cleanup, abort or ask.
     #[arg(long, value_name = "WHAT", default_value = "cleanup", help_heading = "Bake")]
     pub on_error: OnError,
+
+    #[command(flatten)]
+    pub network: NetworkArgs,
 }
 
 #[derive(Debug, Args)]

@@ -2,11 +2,13 @@
 
 use crate::bake::BakeError;
 use crate::catalog::CatalogError;
+use crate::cluster::ClusterError;
 use crate::fetch::{FetchError, FetchFailure};
 use crate::guest::GuestError;
 use crate::io::exec::ExecError;
 use crate::io::fs::{FileError, PlaceError};
 use crate::io::http::HttpError;
+use crate::join::JoinError;
 use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
 use crate::model::json::JsonError;
@@ -15,6 +17,7 @@ use crate::policy::PolicyError;
 use crate::prove::ProveError;
 use crate::render::RenderError;
 use crate::resolve::ResolveError;
+use crate::tools::ToolError;
 
 /// What went wrong, as far as scripts tell it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,8 +99,9 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             BakeError::Interrupted => ErrorClass::Interrupted,
             BakeError::Checks(_) => ErrorClass::Checks,
             BakeError::File(_) => ErrorClass::Internal,
+            BakeError::Unverified(_) => ErrorClass::Verification,
             BakeError::Lost(_)
-            | BakeError::NoPacker
+            | BakeError::NoPacker(_)
             | BakeError::Failed { .. }
             | BakeError::Killed { .. }
             | BakeError::NoImage { .. }
@@ -113,6 +117,8 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     }
     if cause.is::<CatalogError>()
         || cause.is::<ResolveError>()
+        || cause.is::<ClusterError>()
+        || cause.is::<JoinError>()
         || cause.is::<LockError>()
         || cause.is::<JsonError>()
         || cause.is::<UnknownName>()
@@ -142,6 +148,12 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             FetchFailure::File(_) | FetchFailure::System(_) => ErrorClass::Internal,
             failure if failure.is_wrong_bytes() => ErrorClass::Verification,
             _ => ErrorClass::Fetch,
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<ToolError>() {
+        return Some(match error {
+            ToolError::Archive { .. } => ErrorClass::Verification,
+            ToolError::File(_) => ErrorClass::Internal,
         });
     }
     if cause.is::<HttpError>() {
@@ -178,6 +190,12 @@ fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
             error.violations().iter().map(|violation| violation.remedy.clone()).collect();
         remedies.dedup();
         return remedies;
+    }
+    if let Some(ClusterError::Refused(problems)) = cause.downcast_ref() {
+        return problems.iter().map(|problem| problem.instead.clone()).collect();
+    }
+    if let Some(JoinError::Refused(problems)) = cause.downcast_ref() {
+        return problems.iter().map(|problem| problem.instead.clone()).collect();
     }
     if let Some(error) = cause.downcast_ref::<RenderError>() {
         return error.hints();

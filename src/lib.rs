@@ -39,7 +39,10 @@ pub mod fetch;
 
 pub mod verify;
 
+pub mod cluster;
+pub mod join;
 pub mod prove;
+pub mod tools;
 
 pub mod render;
 

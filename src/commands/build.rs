@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::bake::{self, BakedImage, Options};
-use crate::cli::{BuildArgs, LockUseArgs, RenderArgs, SelectionArgs, WorkspaceArgs};
+use crate::cli::{BuildArgs, RenderArgs, WorkspaceArgs};
 use crate::io::fs;
 use crate::lock::Lock;
-use crate::model::plan::{MissingVariable, Plan, Warning};
+use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
+use crate::prove::Depth;
 use crate::render::{self, Workspace};
 use crate::ui::Printer;
 
-use super::prepare::{Trees, locked_plan, predicted, trees};
+use super::fetch::{Job, pin_online, tools};
+use super::network::fetcher;
+use super::prepare::{Trees, locked_plan_and_policy, predicted, trees};
 
 /// What `build --no-bake` and `render` say.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -30,25 +33,37 @@ pub struct RenderOutput {
 
 pub(super) fn render(args: &RenderArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let trees = trees(manifests)?;
-    let written = write(&args.selection, &args.lock, &args.workspace, &trees, printer)?;
-    written.say(printer)
+    let (plan, _) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    write(plan, &args.workspace, &trees, printer)?.say(printer)
 }
 
 pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let trees = trees(manifests)?;
-    let written = write(&args.selection, &args.lock, &args.workspace, &trees, printer)?;
+    let (mut plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    // With `--locked` nothing is pinned here: the lock is what was reviewed.
+    if !args.no_bake && !args.lock.locked {
+        bake::check(&plan)?;
+        pin_online(&mut plan, &policy, &trees, &args.network, false, printer)?;
+    }
+    let written = write(plan, &args.workspace, &trees, printer)?;
     if args.no_bake {
         return written.say(printer);
     }
     printer.note(&format!("workspace: {}", written.folder.display()));
     let pinned = written.lock.pinned()?;
-    if written.plan.target.image.is_none() {
-        return written.bundle(printer);
-    }
-    let options = Options { packer: args.packer.clone(), on_error: args.on_error };
+    let Some(packer) = &written.plan.packer else { return written.bundle(printer) };
+    bake::check(&written.plan)?;
+    let (verified, tools) = {
+        let fetcher = fetcher(&args.network)?;
+        let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
+        let artifacts: Vec<&PlannedArtifact> = written.plan.artifacts().collect();
+        (job.run(&artifacts, Depth::Bytes)?, tools(args.packer.as_ref(), packer, &written.plan, &job)?)
+    };
+    let options = Options { tools, on_error: args.on_error };
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
-    let image = bake::bake(&written.plan, pinned, &written.folder, &options, &environment, printer)?;
+    let image =
+        bake::bake(&written.plan, pinned, &verified, &written.folder, &options, &environment, printer)?;
     say_image(&image, &written.folder, printer)
 }
 
@@ -77,14 +92,8 @@ struct Written {
 
 /// Everything up to the workspace on disk. The plan is resolved, folded and rendered whole before
 /// the first file is written.
-fn write(
-    selection: &SelectionArgs,
-    lock: &LockUseArgs,
-    workspace: &WorkspaceArgs,
-    trees: &Trees,
-    printer: &Printer,
-) -> anyhow::Result<Written> {
-    let (plan, lock) = locked_plan(selection, lock, trees)?;
+fn write(plan: Plan, workspace: &WorkspaceArgs, trees: &Trees, printer: &Printer) -> anyhow::Result<Written> {
+    let lock = Lock::from_plan(&plan);
     let (guest, _) = predicted(&plan, trees)?;
     let rendered = render::render(&plan, &lock, &guest, &trees.packer, &trees.provisioners)?;
     let folder = workspace.out.clone().unwrap_or_else(|| {

@@ -1,6 +1,6 @@
 //! `imagegen fetch`, and what `lock` and `build` do with the network: download and prove.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -9,9 +9,12 @@ use crate::error::UsageError;
 use crate::fetch::{Fetcher, Request};
 use crate::io::clock;
 use crate::model::evidence::Evidence;
-use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker};
 use crate::model::policy::Policy;
+use crate::model::version::Version;
 use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove};
+use crate::resolve::{Platform, ResolveError, plan_tool};
+use crate::tools::{Tools, install};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
@@ -122,6 +125,34 @@ fn all<T, E: Into<anyhow::Error>>(outcomes: Vec<Result<T, E>>, printer: &Printer
         printer.error(&format!("{other:#}"));
     }
     Err(first)
+}
+
+/// The programs to bake with: the user's own, or those of the store, fetched and proven first.
+///
+/// # Errors
+/// The target's plugin is no component of the catalog, or cannot be fetched or proven.
+pub(super) fn tools(
+    own: Option<&PathBuf>,
+    packer: &PlannedPacker,
+    plan: &Plan,
+    job: &Job<'_>,
+) -> anyhow::Result<Tools> {
+    if let Some(own) = own {
+        return Ok(Tools { packer: own.clone(), plugins: None });
+    }
+    let planned = |name: &str, version: &Version| -> anyhow::Result<PlannedArtifact> {
+        let component = job.trees.catalog.component(name)?;
+        let artifact = plan_tool(&component, version, Platform::host(), &plan.selection.overrides);
+        Ok(artifact.map_err(|refusal| ResolveError::Refused(vec![refusal]))?)
+    };
+    let mut artifacts = vec![planned("packer", &packer.version)?];
+    for plugin in &packer.plugins {
+        artifacts.push(planned(&format!("packer-plugin-{}", plugin.name), &plugin.version)?);
+    }
+    let wanted: Vec<&PlannedArtifact> = artifacts.iter().collect();
+    let verified = job.run(&wanted, Depth::Bytes)?;
+    let plugins: Vec<_> = packer.plugins.iter().zip(&verified[1..]).collect();
+    Ok(install(job.fetcher.store(), &verified[0], &plugins)?)
 }
 
 /// Pins what nobody has pinned by what its publisher proves, and says by what.

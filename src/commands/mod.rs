@@ -2,8 +2,10 @@
 
 mod build;
 mod catalog;
+mod cluster_manifests;
 mod explain;
 mod fetch;
+mod join_data;
 mod list;
 mod lock;
 mod network;
@@ -46,6 +48,9 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Store(args) => store::store(&args, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),
+        Command::ClusterManifests(args) => cluster_manifests::cluster_manifests(&args, manifests, printer),
+        Command::Conformance(args) => cluster_manifests::conformance(&args, manifests, printer),
+        Command::JoinData(args) => join_data::join_data(&args, manifests, printer),
         Command::List(args) => list::list(&args.what, manifests, printer),
         Command::Catalog(args) => catalog::catalog(&args.what, manifests, printer),
         Command::Schema(args) => schema::schema(&args, printer),

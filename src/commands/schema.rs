@@ -4,9 +4,12 @@ use schemars::{Schema, schema_for};
 
 use crate::bake::{BakedImage, CheckReport};
 use crate::cli::SchemaArgs;
+use crate::cluster::PlannedCheck;
 use crate::error::UsageError;
+use crate::join::JoinInput;
 use crate::lock::Lock;
 use crate::machine::{LaterFile, Machine, PortUse};
+use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::Features;
 use crate::model::kubernetes::{FlagTable, KubernetesLine};
@@ -31,7 +34,9 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         ("bundle", schema_for!(BundleOutput)),
         ("check-report", schema_for!(CheckReport)),
+        ("cluster", schema_for!(ClusterIndex)),
         ("component", schema_for!(Component)),
+        ("conformance", schema_for!(Vec<PlannedCheck>)),
         ("contents", schema_for!(Contents)),
         ("explanation", schema_for!(Vec<Explanation>)),
         ("features", schema_for!(Features)),
@@ -39,6 +44,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("guest-plan", schema_for!(GuestPlan)),
         ("image", schema_for!(BakedImage)),
         ("image-definition", schema_for!(ImageDefinition)),
+        ("join-input", schema_for!(JoinInput)),
         ("kubernetes", schema_for!(KubernetesLine)),
         ("later", schema_for!(Vec<LaterFile>)),
         ("lock", schema_for!(Lock)),

@@ -200,13 +200,17 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|path| is_program(path))
 }
 
+/// Whether the path is a file that may be run.
+#[must_use]
 #[cfg(unix)]
-fn is_program(path: &Path) -> bool {
+pub fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
+/// Whether the path is a file.
+#[must_use]
 #[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
+pub fn is_program(path: &Path) -> bool {
     path.is_file()
 }

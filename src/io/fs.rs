@@ -144,6 +144,69 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     written
 }
 
+/// As [`write`], and readable by the owner alone from the first byte on.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder).map_err(at("creating", folder))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&partial).map_err(at("writing", path))?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&partial, path))
+        .map_err(at("writing", path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+/// What stdin holds, up to `limit` bytes.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read_stdin(limit: u64) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    let mut input = io::Read::take(io::stdin().lock(), limit);
+    io::Read::read_to_end(&mut input, &mut bytes).map_err(at("reading", Path::new("stdin")))?;
+    Ok(bytes)
+}
+
+/// The same for a program.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_program(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!("{name}.new"));
+    write(&new, bytes)?;
+    make_executable(&new)?;
+    fs::rename(&new, path).map_err(at("writing", path))
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> Result<(), FileError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(at("writing", path))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> Result<(), FileError> {
+    Ok(())
+}
+
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let mut file = fs::File::create(path).map_err(at("writing", path))?;
     file.write_all(bytes).map_err(at("writing", path))?;
@@ -197,7 +260,10 @@ fn check_place(
     if let Some(found) = existing.iter().find(|name| results.contains(&name.as_str())) {
         return Err(PlaceError::Result { path: path.to_owned(), found: found.clone() });
     }
-    let ours = |name: &String| files.contains_key(name) || replaceable.contains(&name.as_str());
+    // Of a file in a folder, the folder.
+    let ours = |name: &String| {
+        files.keys().any(|file| file.split('/').next() == Some(name)) || replaceable.contains(&name.as_str())
+    };
     match existing.iter().find(|name| !ours(name)) {
         Some(found) => Err(PlaceError::Foreign { path: path.to_owned(), found: found.clone() }),
         None => Ok(()),

@@ -1,6 +1,7 @@
 //! Values: what things are, without doing anything.
 
 pub mod choice;
+pub mod cluster;
 pub mod command_line;
 pub mod component;
 pub mod evidence;

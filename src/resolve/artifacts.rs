@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
+use crate::model::overrides::Overrides;
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::version::Version;
 
@@ -47,6 +48,7 @@ pub fn plan_tool(
     component: &Component,
     version: &Version,
     platform: Platform,
+    overrides: &Overrides,
 ) -> Result<PlannedArtifact, Refusal> {
     let mut own = component.clone();
     let name = format!("{}_{}", platform.os, platform.arch);
@@ -58,7 +60,9 @@ pub fn plan_tool(
             platform.fill(&mut member.file);
         }
     }
-    plan(&own, version)
+    let mut artifact = plan(&own, version)?;
+    super::overrides::apply(&mut artifact, overrides);
+    Ok(artifact)
 }
 
 pub(super) fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Refusal> {

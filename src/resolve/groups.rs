@@ -61,7 +61,10 @@ pub(super) fn choose(
     let planned = |name: &String| {
         groups.iter().flat_map(|group| &group.artifacts).any(|artifact| artifact.component == *name)
     };
-    for name in selection.overrides.keys().filter(|key| !overrides::is_prefix(key) && !planned(key)) {
+    // Packer and its plugins are no part of the image.
+    let is_tool = |name: &str| name.starts_with("packer");
+    let unused = |key: &&String| !overrides::is_prefix(key) && !is_tool(key) && !planned(key);
+    for name in selection.overrides.keys().filter(unused) {
         catalog.component(name)?;
         refusals.push(Refusal::new(
             "override-unused",

@@ -10,6 +10,9 @@
 //! * signatures nested in it hold in the same way.
 //!
 //! Not looked at: revocation (evidence says so), page hashes, and catalogs that sign other files.
+//! Not covered by the formats: sectors of an MSI that no stream owns, names of its streams where it
+//! has no digest of them, and unsigned attributes beside a signature (evidence lists them). So a
+//! signature never stands in for the pin of the whole file.
 
 mod cab;
 mod cms;

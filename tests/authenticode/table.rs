@@ -636,6 +636,8 @@ fn packages(table: &mut Table<'_>) {
         edited(&plain, |file| write(file, "/\u{5}MsiDigitalSignatureEx", &[7; 32])),
         "msi-metadata",
     );
+    // In no digest of the format: only a pin of the whole file sees it.
+    msi("appended bytes", [plain.clone(), vec![0x90; 512]].concat(), "ok");
     let mut cut = plain.clone();
     cut.truncate(plain.len() / 2);
     msi("cut off", cut, "file-malformed");

@@ -61,7 +61,7 @@ impl HttpError {
             return Self::new("tls", url, format!("the server's certificate is not accepted: {told}"));
         }
         if all.contains("dns") || all.contains("lookup address") {
-            return Self::new("dns", url, format!("the host's name is not known: {told}")).again();
+            return Self::new("dns", url, format!("the host's name is not known: {told}"));
         }
         let code = match () {
             () if error.is_timeout() => "timeout",

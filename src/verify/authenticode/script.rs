@@ -71,6 +71,7 @@ fn decoded(bytes: &[u8]) -> Result<String, Fault> {
     String::from_utf16(&units).map_err(|_| wrong("it is broken UTF-16"))
 }
 
+/// The signature in a block, with nothing else in it or after it.
 fn block_of(text: &str) -> Result<Vec<u8>, Fault> {
     let mut lines = text.split_inclusive('\n');
     let bare =

@@ -1,0 +1,87 @@
+//! What a user types after `join-data`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::join::Form;
+use crate::model::choice::Runtime;
+
+#[derive(Debug, Args)]
+pub struct JoinDataArgs {
+    /// Image definition; `imagegen.json` in the working folder where there is one.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Kubernetes version of the image [default: stable].
+    #[arg(long, value_name = "VERSION")]
+    pub k8s: Option<String>,
+
+    /// Container runtime of the image: `containerd` or `docker`.
+    #[arg(long)]
+    pub runtime: Option<Runtime>,
+
+    /// Read the input from this JSON file; flags win over it. It holds no secret.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+
+    /// `HOST:PORT` of the cluster's API server.
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Cluster")]
+    pub endpoint: Option<String>,
+
+    /// `sha256:…` over the public key of the cluster's CA. Repeatable.
+    #[arg(long, value_name = "HASH", help_heading = "Cluster")]
+    pub ca_cert_hash: Vec<String>,
+
+    /// The cluster's CA, in PEM: its hash is computed.
+    #[arg(long, value_name = "FILE", help_heading = "Cluster")]
+    pub ca_cert: Option<PathBuf>,
+
+    /// A kubeconfig that tells endpoint and CA; it goes to the node with the data.
+    #[arg(long, value_name = "FILE", help_heading = "Cluster")]
+    pub discovery_kubeconfig: Option<PathBuf>,
+
+    /// How long kubeadm looks for the cluster, such as `5m0s`.
+    #[arg(long, value_name = "DURATION", help_heading = "Cluster")]
+    pub discovery_timeout: Option<String>,
+
+    /// Take the bootstrap token from this environment variable.
+    #[arg(long, value_name = "NAME", help_heading = "Cluster", conflicts_with = "token_file")]
+    pub token_env: Option<String>,
+
+    /// Read the bootstrap token from this file; `-` is stdin.
+    #[arg(long, value_name = "PATH", help_heading = "Cluster")]
+    pub token_file: Option<PathBuf>,
+
+    /// Refused: an argument is seen by every user of the machine.
+    #[arg(long, hide = true)]
+    pub token: Option<String>,
+
+    /// Name of the node [default: the machine's own].
+    #[arg(long, help_heading = "Node")]
+    pub name: Option<String>,
+
+    /// Label of the node. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Node")]
+    pub label: Vec<String>,
+
+    /// Taint of the node. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE:EFFECT", help_heading = "Node")]
+    pub taint: Vec<String>,
+
+    /// Argument of the node's kubelet, without dashes. Repeatable.
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Node")]
+    pub kubelet_arg: Vec<String>,
+
+    /// Check of kubeadm that may fail. Repeatable.
+    #[arg(long, value_name = "CHECK", help_heading = "Node")]
+    pub ignore_preflight_error: Vec<String>,
+
+    /// Form of the output.
+    #[arg(long = "as", value_name = "FORM", default_value = "kubeadm", help_heading = "Output")]
+    pub form: Form,
+
+    /// Write to this file, readable by its owner alone [default: stdout].
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+}

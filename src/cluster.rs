@@ -1,0 +1,186 @@
+//! The cluster's side: what Kubernetes must be told so that Windows nodes work. Pure.
+//!
+//! Which files a situation needs, with which images, flags and APIs, is data of
+//! `manifests/cluster/`; this renders it, one JSON value at a time.
+
+mod facts;
+mod network;
+mod render;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::catalog::{Catalog, CatalogError};
+use crate::guest::GuestError;
+use crate::join::Problem;
+use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
+use crate::model::names::did_you_mean;
+use crate::model::plan::Plan;
+
+pub use facts::facts;
+pub use render::Renderer;
+
+/// What the user says of the cluster.
+#[derive(Debug, Clone)]
+pub struct ClusterInput {
+    /// `HOST:PORT` of the API server.
+    pub endpoint: Option<String>,
+    pub pod_subnet: String,
+    pub service_subnet: String,
+    /// Address of the cluster's DNS; the tenth of the service network where it is not said.
+    pub dns: Option<String>,
+    pub domain: String,
+    pub node_subnets: Vec<String>,
+    /// Name of the HNS network where the pod network does not tell.
+    pub hns_network: Option<String>,
+    pub flannel_namespace: String,
+    /// Whether nodes keep a route to their cloud's metadata service.
+    pub metadata_route: bool,
+    /// `NAMESPACE:NAME` of accounts whose pods may mount pipes of the host.
+    pub pipe_accounts: Vec<String>,
+    /// Image → reference, in the place of the catalog's.
+    pub images: BTreeMap<String, String>,
+    /// `csi-proxy`, `hypervisor`, `log-monitor`.
+    pub with: BTreeSet<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Flags(#[from] GuestError),
+    #[error("{}", .0.iter().map(|problem| format!("{} [{}]", problem.message, problem.code)).collect::<Vec<_>>().join("; "))]
+    Refused(Vec<Problem>),
+    #[error("{file}: {message}")]
+    Template { file: String, message: String },
+}
+
+/// A rendered file of manifests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// `smoke/20-iis.yaml`
+    pub file: String,
+    pub summary: String,
+    pub content: String,
+}
+
+impl Manifest {
+    /// Whether it only tries the cluster out.
+    #[must_use]
+    pub fn is_smoke(&self) -> bool {
+        self.file.starts_with("smoke/")
+    }
+}
+
+/// An entry of the test plan, concrete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedCheck {
+    pub id: String,
+    pub title: String,
+    pub who: Runner,
+    pub run: Vec<String>,
+    pub expect: String,
+    pub source: String,
+}
+
+/// Renders every file that the situation asks for.
+///
+/// # Errors
+/// All that is wrong with the input, at once; the catalog's data or a template are wrong.
+pub fn manifests(
+    input: &ClusterInput,
+    plan: &Plan,
+    catalog: &Catalog,
+    paths: &Value,
+) -> Result<Vec<Manifest>, ClusterError> {
+    let index = catalog.cluster()?;
+    let mut problems = Vec::new();
+    let files = chosen(input, plan, &index, &mut problems);
+    network::check(input, plan, &mut problems);
+    let facts = facts(input, plan, catalog, &index, paths, &mut problems)?;
+    if !problems.is_empty() {
+        return Err(ClusterError::Refused(problems));
+    }
+    let renderer = Renderer::new(&facts);
+    files
+        .into_iter()
+        .map(|file| {
+            let path = format!("cluster/{}", file.file);
+            let content = renderer.file(&catalog.file(&path), catalog.text(&path)?)?;
+            Ok(Manifest { file: file.file.clone(), summary: file.summary.clone(), content })
+        })
+        .collect()
+}
+
+fn chosen<'a>(
+    input: &ClusterInput,
+    plan: &Plan,
+    index: &'a ClusterIndex,
+    problems: &mut Vec<Problem>,
+) -> Vec<&'a ClusterFile> {
+    let situation = plan.situation();
+    let mut wanted = input.with.clone();
+    wanted.extend(input.images.contains_key("log-monitor").then(|| "log-monitor".to_owned()));
+    let known: BTreeSet<&str> = index.files.iter().filter_map(|file| file.needs.as_deref()).collect();
+    for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
+        let suggestion = did_you_mean(name, known.iter().copied());
+        problems.push(Problem::new("extra-unknown", format!("nothing is called `{name}`"), suggestion));
+    }
+    for file in &index.files {
+        let Some(needs) = file.needs.as_ref().filter(|needs| wanted.contains(*needs)) else { continue };
+        let imageless = needs == "log-monitor" && !input.images.contains_key(needs);
+        if !situation.holds(&file.when) || imageless {
+            let instead = file.instead.clone().unwrap_or_default();
+            problems.push(Problem::new(
+                "extra-impossible",
+                format!("there is no `{needs}` for this cluster"),
+                instead,
+            ));
+        }
+    }
+    index
+        .files
+        .iter()
+        .filter(|file| {
+            situation.holds(&file.when) && file.needs.as_ref().is_none_or(|needs| wanted.contains(needs))
+        })
+        .collect()
+}
+
+/// The test plan of the situation.
+///
+/// # Errors
+/// As [`manifests`].
+pub fn conformance(
+    input: &ClusterInput,
+    plan: &Plan,
+    catalog: &Catalog,
+    paths: &Value,
+) -> Result<Vec<PlannedCheck>, ClusterError> {
+    let index = catalog.cluster()?;
+    // A test plan names no address of the cluster: what is missing for manifests is no matter here.
+    let facts = facts(input, plan, catalog, &index, paths, &mut Vec::new())?;
+    let renderer = Renderer::new(&facts);
+    let situation = plan.situation();
+    let file = catalog.file("cluster/index.json");
+    index
+        .checks
+        .iter()
+        .filter(|check| situation.holds(&check.when))
+        .map(|check| {
+            let run = check.run.iter().map(|line| renderer.file(&file, line)).collect::<Result<_, _>>()?;
+            Ok(PlannedCheck {
+                id: check.id.clone(),
+                title: check.title.clone(),
+                who: check.who,
+                run,
+                expect: renderer.file(&file, &check.expect)?,
+                source: check.source.clone(),
+            })
+        })
+        .collect()
+}

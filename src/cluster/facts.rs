@@ -1,0 +1,316 @@
+//! What the templates of the cluster's manifests may name.
+
+use serde_json::{Map, Value, json};
+
+use crate::catalog::Catalog;
+use crate::embedded::Tree;
+use crate::guest::{AppliedFlag, Renderer as Values, applied_flags};
+use crate::join::Problem;
+use crate::model::choice::{Cni, HostAccess, Runtime};
+use crate::model::cluster::{ClusterIndex, HnsNetwork};
+use crate::model::kubernetes::FlagTable;
+use crate::model::names::did_you_mean;
+use crate::model::plan::Plan;
+use crate::model::version::Version;
+
+use super::{ClusterError, ClusterInput, Renderer, network};
+
+/// Every fact, always with all names: what is absent is empty.
+///
+/// # Errors
+/// The catalog's data are wrong.
+pub fn facts(
+    input: &ClusterInput,
+    plan: &Plan,
+    catalog: &Catalog,
+    index: &ClusterIndex,
+    paths: &Value,
+    problems: &mut Vec<Problem>,
+) -> Result<Value, ClusterError> {
+    let at_least = |bound: &'static str| plan.kubernetes >= Version::literal(bound);
+    let (hns, source_vip) = hns(input, plan, index, problems);
+    let flannel = matches!(plan.cni, Cni::FlannelHostgw | Cni::FlannelOverlay);
+    let agents = plan.host_access != HostAccess::Services;
+    let mut facts = json!({
+        "kubernetes": {
+            "version": plan.kubernetes, "minor": plan.line.minor,
+            "podSecurityVersion": format!("v{}", plan.line.minor),
+        },
+        "windows": windows(plan, catalog, index)?,
+        "runtime": { "name": plan.runtime, "handler": handler(plan.runtime) },
+        "hostAccess": plan.host_access,
+        "cni": { "name": plan.cni, "overlay": plan.cni.is_overlay(), "conf": "" },
+        "network": network_facts(input),
+        "hns": { "network": hns },
+        "flannel": { "namespace": input.flannel_namespace, "netConf": net_conf(input, plan.cni) },
+        "kubeProxy": { "sourceVip": source_vip, "argumentsJson": "" },
+        "paths": paths,
+        "places": places(paths),
+        "scripts": scripts(catalog)?,
+        "api": apis(index, &plan.kubernetes),
+        "agents": agents_list(input, agents, flannel),
+        "wins": { "hostPaths": wins_paths(paths, plan.cni, flannel) },
+        "pipes": { "names": index.pipes.names, "accounts": input.pipe_accounts },
+        "has": {
+            "podSecurity": at_least("1.23.0"),
+            "podOs": at_least("1.25.0"),
+            // Tokens that the kubelet projects need flags of the API server that kubeadm sets from 1.20 on.
+            "tokenSecret": !agents || !at_least("1.20.0"),
+            "hostProcess": plan.host_access == HostAccess::Hostprocess,
+            "wins": plan.host_access == HostAccess::Wins,
+            "flannelAgent": flannel && agents,
+            "metadataRoute": input.metadata_route,
+        },
+    });
+    let images = images(input, index, &facts, problems)?;
+    facts["images"] = images;
+    facts["kubeProxy"]["argumentsJson"] = json!(arguments(plan, index, &facts)?);
+    facts["cni"]["conf"] = json!(configuration(plan, catalog, index, &facts)?);
+    Ok(facts)
+}
+
+fn handler(runtime: Runtime) -> &'static str {
+    match runtime {
+        Runtime::Containerd => "runhcs-wcow-process",
+        Runtime::Docker => "docker",
+    }
+}
+
+fn network_facts(input: &ClusterInput) -> Value {
+    let endpoint = input.endpoint.clone().unwrap_or_default();
+    let (host, port) = endpoint.rsplit_once(':').unwrap_or((&endpoint, ""));
+    let mut exceptions = vec![input.pod_subnet.clone(), input.service_subnet.clone()];
+    exceptions.extend(input.node_subnets.iter().cloned());
+    json!({
+        "pods": input.pod_subnet, "services": input.service_subnet, "dns": network::dns(input),
+        "search": format!("svc.{}", input.domain), "exceptions": exceptions,
+        "server": format!("https://{endpoint}"), "host": host.trim_matches(['[', ']']), "port": port,
+    })
+}
+
+/// The releases that this Kubernetes runs on, each with the names and images of its workloads.
+fn windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Result<Value, ClusterError> {
+    let names = plan
+        .line
+        .windows
+        .iter()
+        .filter(|windows| windows.versions.as_ref().is_none_or(|range| range.contains(&plan.kubernetes)));
+    let mut releases = Vec::new();
+    for windows in names {
+        let release = catalog.windows(&windows.value)?;
+        let class = format!("windows-{}", release.release.to_lowercase());
+        let tag = index.workloads.tags.get(&release.container_tag).unwrap_or(&release.container_tag);
+        let renderer = Renderer::new(&json!({ "tag": tag }));
+        let image = |text: &str| renderer.file("cluster/index.json", text);
+        releases.push(json!({
+            "release": release.release, "title": release.title, "build": release.build,
+            "osBuild": format!("10.0.{}", release.build),
+            "webServer": format!("web-server-{class}"), "iisServer": format!("iis-{class}"), "class": class,
+            "servercore": image(&index.workloads.servercore)?, "iis": image(&index.workloads.iis)?,
+        }));
+    }
+    Ok(releases.into())
+}
+
+/// The HNS network and how kube-proxy finds its source address.
+fn hns(
+    input: &ClusterInput,
+    plan: &Plan,
+    index: &ClusterIndex,
+    problems: &mut Vec<Problem>,
+) -> (String, String) {
+    let known: Option<&HnsNetwork> = index.networks.iter().find(|network| network.cni == plan.cni.as_str());
+    let name = input.hns_network.clone().or_else(|| known.and_then(|network| network.network.clone()));
+    if plan.host_access == HostAccess::Services {
+        return (name.unwrap_or_default(), String::new());
+    }
+    if name.is_none() {
+        problems.push(Problem::new(
+            "hns-network-missing",
+            format!(
+                "kube-proxy needs the name of the HNS network, which the pod network `{}` does not tell",
+                plan.cni
+            ),
+            "choose `--cni`, or add `--hns-network NAME`",
+        ));
+    }
+    let access = plan.host_access.as_str();
+    let source = known.and_then(|network| network.source_vip.get(access)).cloned();
+    if source.is_none() && (plan.cni.is_overlay() || plan.cni == Cni::Calico) {
+        problems.push(Problem::new(
+            "source-address-unknown",
+            format!("kube-proxy needs a source address on the overlay `{}`, and `{access}` has no way to find one", plan.cni),
+            "choose `--cni flannel-overlay`, or `--host-access services`",
+        ));
+    }
+    (name.unwrap_or_default(), source.unwrap_or_default())
+}
+
+fn net_conf(input: &ClusterInput, cni: Cni) -> String {
+    // Windows takes VNIs from 4096 on, and no other port than 4789.
+    let backend = match cni {
+        Cni::FlannelOverlay => json!({ "Type": "vxlan", "VNI": 4096, "Port": 4789 }),
+        _ => json!({ "Type": "host-gw" }),
+    };
+    crate::model::json::pretty(&json!({ "Network": input.pod_subnet, "Backend": backend }))
+}
+
+/// Places on the host; the projected volume is always called `config`.
+fn places(paths: &Value) -> Value {
+    let path = |name: &str| paths[name].as_str().unwrap_or_default();
+    let (kubernetes, kubelet) = (path("kubernetes"), path("kubelet"));
+    json!({
+        "config": format!("{kubelet}\\pods\\$(POD_UID)\\volumes\\kubernetes.io~projected\\config"),
+        "kubeProxy": {
+            "image": format!("{kubernetes}\\kube-proxy.exe"),
+            "folder": format!("{kubernetes}\\kube-proxy"),
+            "program": format!("{kubernetes}\\kube-proxy\\kube-proxy.exe"),
+        },
+        "flannel": {
+            "folder": format!("{kubernetes}\\flannel"),
+            "program": format!("{kubernetes}\\flannel\\flanneld.exe"),
+        },
+    })
+}
+
+fn wins_paths(paths: &Value, cni: Cni, flannel: bool) -> Value {
+    let path = |name: &str| paths[name].as_str().unwrap_or_default().to_owned();
+    let kubernetes = path("kubernetes");
+    let mut list =
+        vec![format!("{kubernetes}\\kube-proxy"), path("cniConf"), "\\\\.\\pipe\\rancher_wins".to_owned()];
+    if flannel {
+        list.push(format!("{kubernetes}\\flannel"));
+    }
+    if cni.is_overlay() {
+        list.extend([path("cniBin"), path("cniState"), path("flannelRun")]);
+    }
+    json!(list)
+}
+
+fn agents_list(input: &ClusterInput, agents: bool, flannel: bool) -> Value {
+    let mut list = Vec::new();
+    if agents {
+        list.push(json!({ "namespace": "kube-system", "account": "kube-proxy-windows" }));
+        if flannel {
+            list.push(json!({ "namespace": input.flannel_namespace, "account": "flannel-windows" }));
+        }
+    }
+    list.into()
+}
+
+fn scripts(catalog: &Catalog) -> Result<Value, ClusterError> {
+    let mut scripts = Map::new();
+    for path in catalog.files_in("cluster/scripts") {
+        let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+        scripts.insert(name, json!(catalog.text(&path)?));
+    }
+    Ok(scripts.into())
+}
+
+fn apis(index: &ClusterIndex, kubernetes: &Version) -> Value {
+    let apis = index.apis.iter().filter(|api| api.kubernetes.contains(kubernetes));
+    apis.map(|api| (api.kind.clone(), json!(api.api_version))).collect::<Map<_, _>>().into()
+}
+
+fn images(
+    input: &ClusterInput,
+    index: &ClusterIndex,
+    facts: &Value,
+    problems: &mut Vec<Problem>,
+) -> Result<Value, ClusterError> {
+    let renderer = Renderer::new(facts);
+    let mut images = Map::new();
+    for image in &index.images {
+        let reference = match input.images.get(&image.name) {
+            Some(reference) => reference.clone(),
+            None => renderer.file("cluster/index.json", image.reference.as_deref().unwrap_or_default())?,
+        };
+        images.insert(image.name.clone(), json!(reference));
+    }
+    for (name, reference) in &input.images {
+        if !images.contains_key(name) {
+            let suggestion = did_you_mean(name, index.images.iter().map(|image| image.name.as_str()));
+            problems.push(Problem::new(
+                "image-unknown",
+                format!("no manifest uses an image `{name}`"),
+                suggestion,
+            ));
+        }
+        if !is_fixed(reference) {
+            problems.push(Problem::new(
+                "image-floating",
+                format!("the image reference `{reference}` names neither a digest nor a tag but `latest`"),
+                "write it as REGISTRY/NAME@sha256:DIGEST or REGISTRY/NAME:TAG",
+            ));
+        }
+    }
+    Ok(images.into())
+}
+
+fn is_fixed(reference: &str) -> bool {
+    let plain = reference.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/:@".contains(&b));
+    let (name, digest) = reference.split_once("@sha256:").unwrap_or((reference, ""));
+    let tag = name.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
+    let digest_good = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+    plain
+        && !name.is_empty()
+        && (digest_good || (digest.is_empty() && tag.is_some_and(|tag| !tag.is_empty() && tag != "latest")))
+}
+
+/// kube-proxy's arguments as a JSON list.
+fn arguments(plan: &Plan, index: &ClusterIndex, facts: &Value) -> Result<String, ClusterError> {
+    let table =
+        FlagTable { schema: None, flags: index.flags.clone(), feature_gates: index.feature_gates.clone() };
+    let none = Tree::loaded(String::new(), std::collections::BTreeMap::new());
+    let applied = applied_flags(&table, "kube-proxy", &plan.situation(), &Values::new(facts, &none))?;
+    let list: Vec<String> = applied
+        .iter()
+        .map(|AppliedFlag { flag, value, .. }| match value {
+            Some(value) => format!("{flag}={value}"),
+            None => flag.clone(),
+        })
+        .collect();
+    Ok(crate::model::json::pretty(&list))
+}
+
+/// The CNI configuration of the situation, checked to be JSON; empty where the cluster's own agents bring it.
+fn configuration(
+    plan: &Plan,
+    catalog: &Catalog,
+    index: &ClusterIndex,
+    facts: &Value,
+) -> Result<String, ClusterError> {
+    let situation = plan.situation();
+    let Some(found) = index.cni_configurations.iter().find(|found| situation.holds(&found.when)) else {
+        return Ok(String::new());
+    };
+    let path = format!("cluster/{}", found.file);
+    let file = catalog.file(&path);
+    let text = Renderer::new(facts).file(&file, catalog.text(&path)?)?;
+    match serde_json::from_str::<Value>(&text) {
+        Ok(value) => Ok(crate::model::json::pretty(&value)),
+        Err(error) => Err(ClusterError::Template { file, message: error.to_string() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_fixed;
+
+    #[test]
+    fn references_that_move_are_told_apart() {
+        let digest = format!("registry.example/a/b@sha256:{}", "0".repeat(64));
+        for (reference, fixed) in [
+            (digest.as_str(), true),
+            ("registry.example:5000/a/b:1.0", true),
+            ("registry.example:5000/a/b", false),
+            ("a/b:latest", false),
+            ("a/b@sha256:12", false),
+            ("a b:1", false),
+            ("", false),
+            ("a\n:1", false),
+        ] {
+            assert_eq!(is_fixed(reference), fixed, "{reference}");
+        }
+    }
+}

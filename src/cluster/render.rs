@@ -1,0 +1,92 @@
+//! Templates of whole files. A value stands there as JSON, which YAML takes as it is, so that no
+//! value can become structure.
+
+use serde_json::Value;
+use tera::{Context, Kwargs, State, Tera};
+
+use super::ClusterError;
+
+/// Renders templates over the facts.
+#[derive(Debug)]
+pub struct Renderer {
+    tera: Tera,
+    context: Context,
+}
+
+impl Renderer {
+    #[must_use]
+    pub fn new(facts: &Value) -> Self {
+        let mut tera = Tera::new();
+        // An unknown name reaches a filter as nothing, and no fact is nothing.
+        tera.register_filter("json", |value: tera::Value, _: Kwargs, _: &State<'_>| {
+            match serde_json::to_string(&value) {
+                Ok(text) if text != "null" => Ok(text),
+                Ok(_) => Err(tera::Error::message("no such fact")),
+                Err(error) => Err(tera::Error::message(error.to_string())),
+            }
+        });
+        // Lines as a literal block of a ConfigMap's `data`; what a block would change stays JSON.
+        tera.register_filter("lines", |text: &str, _: Kwargs, _: &State<'_>| block(text));
+        let mut context = Context::new();
+        for (name, value) in facts.as_object().into_iter().flatten() {
+            context.insert(name.clone(), value);
+        }
+        Self { tera, context }
+    }
+
+    /// # Errors
+    /// A name that is no fact, or a template that is none.
+    pub fn file(&self, file: &str, source: &str) -> Result<String, ClusterError> {
+        if !source.contains("{{") && !source.contains("{%") {
+            return Ok(source.to_owned());
+        }
+        self.tera.render_str(source, &self.context, false).map_err(|error| ClusterError::Template {
+            file: file.to_owned(),
+            message: error.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
+        })
+    }
+}
+
+/// Indent of what stands below a key of `data`.
+const INDENT: &str = "    ";
+
+fn block(text: &str) -> String {
+    let plain = text.ends_with('\n')
+        && !text.ends_with("\n\n")
+        && !text.starts_with([' ', '\n'])
+        && text.chars().all(|c| c == '\n' || (' '..='~').contains(&c));
+    if !plain {
+        return Value::String(text.to_owned()).to_string();
+    }
+    let lines =
+        text.lines().map(|line| if line.is_empty() { String::new() } else { format!("\n{INDENT}{line}") });
+    let mut block = "|".to_owned();
+    for line in lines {
+        block.push_str(if line.is_empty() { "\n" } else { &line });
+    }
+    block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_cannot_become_structure() {
+        let facts =
+            json!({ "value": "a: b\n- \"c\" # d", "text": "a:\n\n  b\n", "odd": " a\n", "list": ["x: y"] });
+        let renderer = Renderer::new(&facts);
+        let render = |source: &str| renderer.file("f", source).expect(source);
+        assert_eq!(render("k: {{ value | json }}"), "k: \"a: b\\n- \\\"c\\\" # d\"");
+        assert_eq!(render("k: {{ list | json }}"), "k: [\"x: y\"]");
+        assert_eq!(render("k: {{ text | lines }}\nl: 1"), "k: |\n    a:\n\n      b\nl: 1");
+        assert_eq!(render("k: {{ odd | lines }}"), "k: \" a\\n\"");
+        for unknown in
+            ["{{ nothing | json }}", "{{ nothing | lines }}", "{{ nothing }}", "{{ value.nothing | json }}"]
+        {
+            let error = renderer.file("f", unknown).expect_err(unknown).to_string();
+            assert!(error.starts_with("f: ") && error.contains("nothing"), "{error}");
+        }
+    }
+}

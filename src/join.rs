@@ -1,0 +1,163 @@
+//! Join data: what a node must be told to become part of a cluster. Pure.
+//!
+//! The image holds everything but three facts of the cluster (where it is, how to trust it, a
+//! token) and what is special about this node. They become kubeadm's JoinConfiguration in the
+//! shape of the target's Kubernetes, and around it the user-data that brings it to the node.
+
+mod check;
+mod config;
+mod kubelet;
+mod token;
+mod userdata;
+mod yaml;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{Catalog, CatalogError};
+use crate::model::plan::Plan;
+
+pub(crate) use check::is_subdomain;
+
+pub use check::endpoint_problem;
+pub use token::Token;
+pub use userdata::Places;
+
+/// What the node is told, without any secret: `imagegen join-data --from FILE`, and equally the flags.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct JoinInput {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// `HOST:PORT` of the cluster's API server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// `sha256:…` over the public key of the cluster's CA. One of them has to fit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ca_cert_hashes: Vec<String>,
+    /// Name of the node, where it is not the machine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `KEY=VALUE`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// `KEY[=VALUE]:EFFECT`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<String>,
+    /// `NAME=VALUE`, without leading dashes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kubelet_args: Vec<String>,
+    /// Checks of kubeadm that may fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore_preflight_errors: Vec<String>,
+    /// How long kubeadm looks for the cluster: `5m0s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discovery_timeout: Option<String>,
+}
+
+impl JoinInput {
+    /// `self` where it says something, else `base`; lists of both.
+    #[must_use]
+    pub fn over(self, base: Self) -> Self {
+        let both = |mut base: Vec<String>, over: Vec<String>| {
+            base.extend(over);
+            base
+        };
+        Self {
+            schema: None,
+            endpoint: self.endpoint.or(base.endpoint),
+            ca_cert_hashes: both(base.ca_cert_hashes, self.ca_cert_hashes),
+            name: self.name.or(base.name),
+            labels: both(base.labels, self.labels),
+            taints: both(base.taints, self.taints),
+            kubelet_args: both(base.kubelet_args, self.kubelet_args),
+            ignore_preflight_errors: both(base.ignore_preflight_errors, self.ignore_preflight_errors),
+            discovery_timeout: self.discovery_timeout.or(base.discovery_timeout),
+        }
+    }
+}
+
+/// In which form the join data leave the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// kubeadm's JoinConfiguration.
+    Kubeadm,
+    /// `#cloud-config`: writes the configuration and joins.
+    CloudConfig,
+    /// `#ps1_sysnative`: the same as a PowerShell script.
+    Ps1,
+    /// Multi-part MIME: configuration, secret and command in parts of their own.
+    Mime,
+}
+
+/// What is secret: it appears in the output alone.
+#[derive(Debug, Default)]
+pub struct Secrets {
+    pub token: Option<Token>,
+    /// A kubeconfig that says where the cluster is and how to trust it, in the place of endpoint
+    /// and hashes.
+    pub kubeconfig: Option<Vec<u8>>,
+}
+
+/// One thing that is wrong with the input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    pub code: &'static str,
+    pub message: String,
+    pub instead: String,
+}
+
+impl Problem {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>, instead: impl Into<String>) -> Self {
+        Self { code, message: message.into(), instead: instead.into() }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error("{}", .0.iter().map(|problem| format!("{} [{}]", problem.message, problem.code)).collect::<Vec<_>>().join("; "))]
+    Refused(Vec<Problem>),
+}
+
+/// The finished data.
+#[derive(Debug)]
+pub struct JoinData {
+    /// `kubeadm.k8s.io/v1beta4`
+    pub api_version: String,
+    /// Holds the token.
+    pub content: String,
+    pub warnings: Vec<String>,
+}
+
+/// Joins input, secrets and the plan of the image into data for the node.
+///
+/// # Errors
+/// All that is wrong with the input, at once; the catalog cannot be read.
+pub fn join(
+    input: &JoinInput,
+    secrets: &Secrets,
+    form: Form,
+    plan: &Plan,
+    catalog: &Catalog,
+    places: &Places,
+) -> Result<JoinData, JoinError> {
+    let mut problems = Vec::new();
+    let node = check::node(input, secrets, &mut problems);
+    let arguments = kubelet::arguments(input, plan, catalog, &mut problems)?;
+    let api = plan.line.kubeadm_api.last().cloned().unwrap_or_default();
+    if !problems.is_empty() {
+        return Err(JoinError::Refused(problems));
+    }
+    let config = config::document(&node, &arguments, plan, &api, places, secrets.kubeconfig.is_some());
+    let content = userdata::content(form, &config, secrets, places);
+    let mut warnings = check::warnings(&node);
+    warnings.extend(userdata::warnings(&content));
+    if form == Form::Kubeadm && secrets.kubeconfig.is_some() {
+        warnings.push(format!("the discovery kubeconfig has to stand at {} on the node", places.discovery));
+    }
+    Ok(JoinData { api_version: format!("{}/{api}", config::GROUP), content, warnings })
+}

@@ -1,0 +1,393 @@
+//! The forms of names, hashes and addresses, each with what to write in its place.
+
+use super::{JoinInput, Problem, Secrets};
+
+/// Windows knows a machine by this many characters of its name.
+const NETBIOS: usize = 15;
+
+/// The checked input.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    pub endpoint: Option<String>,
+    pub hashes: Vec<String>,
+    pub name: Option<String>,
+    pub labels: Vec<(String, String)>,
+    pub taints: Vec<Taint>,
+    pub ignored: Vec<String>,
+    pub timeout: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Taint {
+    pub key: String,
+    pub value: String,
+    pub effect: String,
+}
+
+pub(super) fn node(input: &JoinInput, secrets: &Secrets, problems: &mut Vec<Problem>) -> Node {
+    let mut keep = |result: Result<(), Problem>| problems.extend(result.err());
+    keep(sources(input, secrets));
+    if let Some(endpoint) = &input.endpoint {
+        keep(check_endpoint(endpoint));
+    }
+    if let Some(name) = &input.name {
+        keep(check_name(name));
+    }
+    let mut node = Node {
+        endpoint: input.endpoint.clone(),
+        name: input.name.clone(),
+        timeout: input.discovery_timeout.clone(),
+        ..Node::default()
+    };
+    for hash in &input.ca_cert_hashes {
+        let lower = hash.to_ascii_lowercase();
+        keep(check_hash(hash, &lower));
+        node.hashes.push(lower);
+    }
+    for text in &input.labels {
+        match label(text) {
+            Ok(label) if node.labels.iter().any(|(key, _)| *key == label.0) => keep(Err(Problem::new(
+                "label-twice",
+                format!("the label `{}` is given twice", label.0),
+                "give it once",
+            ))),
+            Ok(label) => node.labels.push(label),
+            Err(problem) => keep(Err(problem)),
+        }
+    }
+    for text in &input.taints {
+        match taint(text) {
+            Ok(taint) => node.taints.push(taint),
+            Err(problem) => keep(Err(problem)),
+        }
+    }
+    for check in &input.ignore_preflight_errors {
+        keep(check_preflight(check));
+        node.ignored.push(check.clone());
+    }
+    if let Some(timeout) = &input.discovery_timeout {
+        keep(check_timeout(timeout));
+    }
+    node
+}
+
+/// Either token discovery, whole, or a kubeconfig.
+fn sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Problem> {
+    if secrets.kubeconfig.is_some() {
+        if input.endpoint.is_some() || !input.ca_cert_hashes.is_empty() {
+            return Err(Problem::new(
+                "discovery-twice",
+                "a discovery kubeconfig names endpoint and CA itself",
+                "give either `--discovery-kubeconfig`, or `--endpoint` with `--ca-cert-hash`",
+            ));
+        }
+        return Ok(());
+    }
+    let (what, instead) = if input.endpoint.is_none() {
+        ("the cluster's endpoint", "add `--endpoint HOST:PORT`")
+    } else if input.ca_cert_hashes.is_empty() {
+        (
+            "a hash of the cluster's CA",
+            "add `--ca-cert-hash sha256:…` or `--ca-cert FILE`; joining without it trusts whoever answers",
+        )
+    } else if secrets.token.is_none() {
+        ("the bootstrap token", "add `--token-env NAME` or `--token-file PATH` (`-` is stdin)")
+    } else {
+        return Ok(());
+    };
+    Err(Problem::new("discovery-incomplete", format!("{what} is missing"), instead))
+}
+
+/// What is wrong with an API server's `HOST:PORT`.
+#[must_use]
+pub fn endpoint_problem(text: &str) -> Option<Problem> {
+    check_endpoint(text).err()
+}
+
+fn check_endpoint(text: &str) -> Result<(), Problem> {
+    let refuse = |why: &str| {
+        Err(Problem::new(
+            "endpoint-format",
+            format!("the endpoint `{text}` {why}"),
+            "write it as HOST:PORT, such as `api.example.com:6443` or `[fd00::1]:6443`",
+        ))
+    };
+    if text.contains("://") || text.contains('/') {
+        return refuse("is a URL");
+    }
+    let Some((host, port)) = text.rsplit_once(':') else { return refuse("has no port") };
+    if !matches!(port.parse::<u16>(), Ok(1..)) || port.starts_with(['+', '0']) {
+        return refuse("has no port between 1 and 65535");
+    }
+    if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        return match address.parse::<std::net::Ipv6Addr>() {
+            Ok(_) => Ok(()),
+            Err(_) => refuse("holds no IPv6 address between the brackets"),
+        };
+    }
+    if host.contains(':') {
+        return refuse("holds an IPv6 address without brackets");
+    }
+    let all_digits = host.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let good = if all_digits { host.parse::<std::net::Ipv4Addr>().is_ok() } else { is_subdomain(host, 253) };
+    if good { Ok(()) } else { refuse("has a host that is no DNS name and no address") }
+}
+
+fn check_hash(text: &str, lower: &str) -> Result<(), Problem> {
+    let digits = lower.strip_prefix("sha256:").unwrap_or_default();
+    if digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        "hash-format",
+        format!("the CA hash `{text}` is not `sha256:` and 64 hexadecimal digits"),
+        "give the CA itself with `--ca-cert FILE`, and it is computed",
+    ))
+}
+
+/// The node's name is the value of its label `kubernetes.io/hostname` too, which ends at 63.
+fn check_name(name: &str) -> Result<(), Problem> {
+    let instead = "use lower-case letters, digits, `-` and `.`, at most 63 characters, beginning and ending with \
+                   a letter or digit";
+    if is_subdomain(name, 63) {
+        return Ok(());
+    }
+    Err(Problem::new("name-format", format!("the node name `{name}` is no DNS-1123 name"), instead))
+}
+
+pub(crate) fn is_subdomain(text: &str, longest: usize) -> bool {
+    let part = |part: &str| {
+        (1..=63).contains(&part.len())
+            && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !part.starts_with('-')
+            && !part.ends_with('-')
+    };
+    text.len() <= longest && text.split('.').all(part)
+}
+
+fn is_name_part(text: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    (1..=63).contains(&text.len())
+        && text.bytes().all(inner)
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.ends_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+fn is_qualified(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((prefix, name)) => is_subdomain(prefix, 253) && is_name_part(name),
+        None => is_name_part(key),
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), Problem> {
+    let refuse = |why: &str| {
+        Err(Problem::new(
+            "label-format",
+            format!("the label `{text}` {why}"),
+            "write it as KEY=VALUE with the characters that Kubernetes allows",
+        ))
+    };
+    let Some((key, value)) = text.split_once('=') else { return refuse("has no value") };
+    if !is_qualified(key) {
+        return refuse("has no valid key");
+    }
+    if !value.is_empty() && !is_name_part(value) {
+        return refuse("has no valid value");
+    }
+    if restricted(key) {
+        return Err(Problem::new(
+            "label-restricted",
+            format!("the kubelet may not give itself the label `{key}`"),
+            format!(
+                "label the node from outside: `kubectl label node NAME {text}`, or use `node.kubernetes.io/…`"
+            ),
+        ));
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// Names that the kubelet refuses in `--node-labels`: Kubernetes' own, but for a few.
+fn restricted(key: &str) -> bool {
+    const ALLOWED: &[&str] = &[
+        "kubernetes.io/hostname",
+        "kubernetes.io/arch",
+        "kubernetes.io/os",
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/os",
+        "beta.kubernetes.io/instance-type",
+        "node.kubernetes.io/instance-type",
+        "failure-domain.beta.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+        "topology.kubernetes.io/region",
+    ];
+    let Some((prefix, _)) = key.split_once('/') else { return false };
+    let below = |domain: &str| prefix == domain || prefix.ends_with(&format!(".{domain}"));
+    let own = below("kubernetes.io") || below("k8s.io");
+    own && !ALLOWED.contains(&key) && !below("kubelet.kubernetes.io") && !below("node.kubernetes.io")
+}
+
+fn taint(text: &str) -> Result<Taint, Problem> {
+    let parsed = text.rsplit_once(':').and_then(|(head, effect)| {
+        let (key, value) = head.split_once('=').unwrap_or((head, ""));
+        let good = is_qualified(key)
+            && (value.is_empty() || is_name_part(value))
+            && ["NoSchedule", "PreferNoSchedule", "NoExecute"].contains(&effect);
+        good.then(|| Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned() })
+    });
+    parsed.ok_or_else(|| {
+        Problem::new(
+            "taint-format",
+            format!("the taint `{text}` cannot be read"),
+            "write it as KEY[=VALUE]:EFFECT with NoSchedule, PreferNoSchedule or NoExecute, such as \
+             `os=windows:NoSchedule`",
+        )
+    })
+}
+
+fn check_preflight(check: &str) -> Result<(), Problem> {
+    let good = !check.is_empty() && check.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    if good && !check.eq_ignore_ascii_case("all") {
+        return Ok(());
+    }
+    Err(Problem::new(
+        "preflight-format",
+        format!("`{check}` is no single check of kubeadm"),
+        "name each check that may fail, as kubeadm prints it in brackets",
+    ))
+}
+
+fn check_timeout(timeout: &str) -> Result<(), Problem> {
+    let mut rest = timeout;
+    let mut parts = 0;
+    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0) {
+        let Some(unit) = ["h", "m", "s"].iter().find(|unit| rest[end..].starts_with(**unit)) else { break };
+        rest = &rest[end + unit.len()..];
+        parts += 1;
+    }
+    if rest.is_empty() && parts > 0 {
+        return Ok(());
+    }
+    Err(Problem::new(
+        "timeout-format",
+        format!("the discovery timeout `{timeout}` is no duration"),
+        "write it as `5m0s` or `90s`",
+    ))
+}
+
+pub(super) fn warnings(node: &Node) -> Vec<String> {
+    let Some(name) = node.name.as_deref() else { return Vec::new() };
+    let machine = name.split('.').next().unwrap_or(name);
+    let mut warnings = Vec::new();
+    if machine.len() > NETBIOS {
+        let cut = machine.get(..NETBIOS).unwrap_or(machine);
+        warnings.push(format!(
+            "Windows cuts machine names to {NETBIOS} characters: a machine called `{machine}` is `{cut}`; the node's \
+             name must be the one that the cloud provider expects"
+        ));
+    }
+    if machine.bytes().all(|b| b.is_ascii_digit()) {
+        warnings.push(format!("Windows gives no machine a name of digits alone, such as `{machine}`"));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(input: &JoinInput) -> Vec<&'static str> {
+        let secrets =
+            Secrets { token: super::super::Token::parse("abcdef.0123456789abcdef").ok(), kubeconfig: None };
+        let mut problems = Vec::new();
+        node(input, &secrets, &mut problems);
+        problems.iter().map(|problem| problem.code).collect()
+    }
+
+    fn good() -> JoinInput {
+        JoinInput {
+            endpoint: Some("api.example.com:6443".to_owned()),
+            ca_cert_hashes: vec![format!("sha256:{}", "a".repeat(64))],
+            ..JoinInput::default()
+        }
+    }
+
+    #[test]
+    fn forms_of_every_field() {
+        let long = "a".repeat(64);
+        let cases: &[(&str, &str, Option<&str>)] = &[
+            ("endpoint", "10.0.0.1:6443", None),
+            ("endpoint", "[fd00::1]:6443", None),
+            ("endpoint", "fd00::1:6443", Some("endpoint-format")),
+            ("endpoint", "https://api.example.com:6443", Some("endpoint-format")),
+            ("endpoint", "api.example.com", Some("endpoint-format")),
+            ("endpoint", "api.example.com:0", Some("endpoint-format")),
+            ("endpoint", "api.example.com:65536", Some("endpoint-format")),
+            ("endpoint", "api_1.example.com:6443", Some("endpoint-format")),
+            ("endpoint", "10.0.0.256:6443", Some("endpoint-format")),
+            ("endpoint", ":6443", Some("endpoint-format")),
+            ("hash", "sha256:abc", Some("hash-format")),
+            ("hash", "md5:abc", Some("hash-format")),
+            ("name", "win-node-1", None),
+            ("name", "win-node-1.example.com", None),
+            ("name", "WIN-NODE", Some("name-format")),
+            ("name", "win_node", Some("name-format")),
+            ("name", "-win", Some("name-format")),
+            ("name", "", Some("name-format")),
+            ("name", &long, Some("name-format")),
+            ("label", "team=web", None),
+            ("label", "node.kubernetes.io/pool=win", None),
+            ("label", "team", Some("label-format")),
+            ("label", "te am=x", Some("label-format")),
+            ("label", "team=a,b=c", Some("label-format")),
+            ("label", "node-role.kubernetes.io/windows=", Some("label-restricted")),
+            ("label", "foo.k8s.io/x=y", Some("label-restricted")),
+            ("taint", "os=windows:NoSchedule", None),
+            ("taint", "os:NoExecute", None),
+            ("taint", "os=windows", Some("taint-format")),
+            ("taint", "os=windows:noschedule", Some("taint-format")),
+            ("preflight", "NumCPU", None),
+            ("preflight", "all", Some("preflight-format")),
+            ("timeout", "5m0s", None),
+            ("timeout", "5", Some("timeout-format")),
+            ("timeout", "m", Some("timeout-format")),
+        ];
+        for (field, text, expected) in cases {
+            let mut input = good();
+            let value = (*text).to_owned();
+            match *field {
+                "endpoint" => input.endpoint = Some(value),
+                "hash" => input.ca_cert_hashes = vec![value],
+                "name" => input.name = Some(value),
+                "label" => input.labels = vec![value],
+                "taint" => input.taints = vec![value],
+                "preflight" => input.ignore_preflight_errors = vec![value],
+                _ => input.discovery_timeout = Some(value),
+            }
+            assert_eq!(refused(&input), expected.iter().copied().collect::<Vec<_>>(), "{field} {text}");
+        }
+    }
+
+    #[test]
+    fn discovery_is_whole_and_one() {
+        let secrets = Secrets { token: None, kubeconfig: Some(b"x".to_vec()) };
+        assert_eq!(sources(&JoinInput::default(), &secrets), Ok(()));
+        assert_eq!(sources(&good(), &secrets).map_err(|p| p.code), Err("discovery-twice"));
+        let nothing = Secrets::default();
+        assert_eq!(
+            sources(&good(), &nothing).map_err(|p| p.message),
+            Err("the bootstrap token is missing".to_owned())
+        );
+        let hashless = JoinInput { ca_cert_hashes: Vec::new(), ..good() };
+        assert!(sources(&hashless, &nothing).is_err_and(|p| p.instead.contains("trusts whoever")));
+    }
+
+    #[test]
+    fn long_names_are_warned_of() {
+        let warned = |name: &str| warnings(&Node { name: Some(name.to_owned()), ..Node::default() }).len();
+        assert_eq!(warned("win-node-1.a-long-domain.example.com"), 0);
+        assert_eq!(warned("a-name-of-16-chr"), 1);
+        assert_eq!(warned("12345"), 1);
+    }
+}

@@ -1,0 +1,102 @@
+//! kubeadm's JoinConfiguration in the shape of each of its API versions.
+//!
+//! The secret stands last, on a line of its own: user-data in several parts can append it.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::choice::Runtime;
+use crate::model::plan::Plan;
+
+use super::check::Node;
+use super::userdata::Places;
+use super::yaml;
+
+pub(super) const GROUP: &str = "kubeadm.k8s.io";
+
+/// A JoinConfiguration without its secret, and how the secret is appended.
+#[derive(Debug)]
+pub(super) struct Document {
+    pub text: String,
+    /// Name of the token's field with its indent: `    token: `.
+    pub secret_key: &'static str,
+}
+
+impl Document {
+    pub(super) fn secret_line(&self, token: &str) -> String {
+        format!("{}{}\n", self.secret_key, Value::String(token.to_owned()))
+    }
+}
+
+pub(super) fn document(
+    node: &Node,
+    arguments: &[(String, String)],
+    plan: &Plan,
+    api: &str,
+    places: &Places,
+    by_file: bool,
+) -> Document {
+    let lists = matches!(api, "v1beta4");
+    let mut document = Map::new();
+    document.insert("apiVersion".to_owned(), json!(format!("{GROUP}/{api}")));
+    document.insert("kind".to_owned(), json!("JoinConfiguration"));
+    document.insert("nodeRegistration".to_owned(), registration(node, arguments, plan.runtime, lists));
+    if let (Some(timeout), true) = (&node.timeout, lists) {
+        document.insert("timeouts".to_owned(), json!({ "discovery": timeout }));
+    }
+    let mut discovery = Map::new();
+    if let (Some(timeout), false) = (&node.timeout, lists) {
+        discovery.insert("timeout".to_owned(), json!(timeout));
+    }
+    let secret_key = if by_file {
+        discovery.insert("file".to_owned(), json!({ "kubeConfigPath": places.discovery }));
+        "  tlsBootstrapToken: "
+    } else {
+        discovery.insert(
+            "bootstrapToken".to_owned(),
+            json!({ "apiServerEndpoint": node.endpoint, "caCertHashes": node.hashes }),
+        );
+        "    token: "
+    };
+    document.insert("discovery".to_owned(), discovery.into());
+    Document { text: yaml::document(&document.into()), secret_key }
+}
+
+fn registration(node: &Node, arguments: &[(String, String)], runtime: Runtime, lists: bool) -> Value {
+    let mut fields = Map::new();
+    if let Some(name) = &node.name {
+        fields.insert("name".to_owned(), json!(name));
+    }
+    fields.insert("criSocket".to_owned(), json!(socket(runtime)));
+    if !node.taints.is_empty() {
+        let taints = node
+            .taints
+            .iter()
+            .map(|taint| json!({ "key": taint.key, "value": taint.value, "effect": taint.effect }));
+        fields.insert("taints".to_owned(), taints.collect());
+    }
+    let mut all = arguments.to_vec();
+    if !node.labels.is_empty() {
+        let labels: Vec<String> = node.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        all.push(("node-labels".to_owned(), labels.join(",")));
+    }
+    if !all.is_empty() {
+        let value: Value = if lists {
+            all.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect()
+        } else {
+            Value::Object(all.into_iter().map(|(name, value)| (name, Value::String(value))).collect())
+        };
+        fields.insert("kubeletExtraArgs".to_owned(), value);
+    }
+    if !node.ignored.is_empty() {
+        fields.insert("ignorePreflightErrors".to_owned(), json!(node.ignored));
+    }
+    fields.into()
+}
+
+/// Always named: kubeadm's own default was a TCP address once, and several sockets are an error.
+fn socket(runtime: Runtime) -> &'static str {
+    match runtime {
+        Runtime::Containerd => "npipe:////./pipe/containerd-containerd",
+        Runtime::Docker => "npipe:////./pipe/dockershim",
+    }
+}

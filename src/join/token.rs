@@ -1,0 +1,57 @@
+//! A bootstrap token: printable by accident nowhere.
+
+use std::fmt;
+
+use super::Problem;
+
+/// `abcdef.0123456789abcdef`
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// Blanks and line ends around it are cut off, as files and pipes have them.
+    ///
+    /// # Errors
+    /// Another form. The message does not repeat the text: it may be a secret of another kind.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let text = text.trim();
+        let good = |part: &str, length: usize| {
+            part.len() == length && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        };
+        match text.split_once('.') {
+            Some((id, secret)) if good(id, 6) && good(secret, 16) => Ok(Self(text.to_owned())),
+            _ => Err(Problem::new(
+                "token-format",
+                "the token is not six and sixteen lower-case letters or digits with a dot between",
+                "make one with `kubeadm token create`",
+            )),
+        }
+    }
+
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tokens_are_tokens_and_none_is_repeated() {
+        let good = Token::parse(" abcdef.0123456789abcdef\r\n").expect("token");
+        assert_eq!(good.reveal(), "abcdef.0123456789abcdef");
+        assert_eq!(format!("{good:?}"), "Token(…)");
+        for bad in ["", "abcdef", "abcdef.0123", "ABCDEF.0123456789abcdef", "abcdef.0123456789abcdef0", "a b"]
+        {
+            let problem = Token::parse(bad).expect_err(bad);
+            assert!(bad.is_empty() || !problem.message.contains(bad), "{problem:?}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The forms in which cloudbase-init takes the configuration: it writes the files, then runs the
+//! image's own script. Directories are not made here: only the image's have the right access
+//! control, and a file with a token belongs nowhere else.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::embedded::sha256;
+
+use super::config::Document;
+use super::{Form, Secrets, yaml};
+
+/// Where the files of the join stand on the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The JoinConfiguration.
+    pub config: String,
+    /// The discovery kubeconfig.
+    pub discovery: String,
+    /// The image's script that joins.
+    pub script: String,
+}
+
+impl Places {
+    /// From `provisioners/paths.json`.
+    #[must_use]
+    pub fn from_paths(paths: &Value) -> Option<Self> {
+        let text = |name: &str| paths.get(name).and_then(Value::as_str);
+        let conf = text("kubernetesConf")?;
+        Some(Self {
+            config: text("joinConfig")?.to_owned(),
+            discovery: format!("{conf}\\discovery.conf"),
+            script: format!("{}\\Join-Node.ps1", text("node")?),
+        })
+    }
+}
+
+/// The smallest limit of a large cloud (Amazon's), in bytes.
+const SMALLEST_LIMIT: usize = 16384;
+
+pub(super) fn warnings(content: &str) -> Option<String> {
+    (content.len() > SMALLEST_LIMIT).then(|| {
+        format!("{} bytes: clouds that take {SMALLEST_LIMIT} bytes of user-data refuse this", content.len())
+    })
+}
+
+pub(super) fn content(form: Form, config: &Document, secrets: &Secrets, places: &Places) -> String {
+    let whole = match &secrets.token {
+        Some(token) => config.text.clone() + &config.secret_line(token.reveal()),
+        None => config.text.clone(),
+    };
+    match form {
+        Form::Kubeadm => whole,
+        Form::CloudConfig => cloud_config(&files(&whole, secrets, places), Some(places)),
+        Form::Ps1 => script(&whole, secrets, places),
+        Form::Mime => mime(config, secrets, places),
+    }
+}
+
+fn files(config: &str, secrets: &Secrets, places: &Places) -> Vec<Value> {
+    let mut files = vec![file(&places.config, config)];
+    files.extend(secrets.kubeconfig.as_ref().map(|bytes| kubeconfig(bytes, places)));
+    files
+}
+
+/// The mode sets no access control on Windows; without a write bit it would make the file read-only.
+fn file(path: &str, content: &str) -> Value {
+    json!({ "path": path, "permissions": "0600", "content": content })
+}
+
+fn kubeconfig(bytes: &[u8], places: &Places) -> Value {
+    json!({
+        "path": places.discovery, "permissions": "0600", "encoding": "b64", "content": STANDARD.encode(bytes),
+    })
+}
+
+fn cloud_config(files: &[Value], run: Option<&Places>) -> String {
+    let mut document = json!({ "write_files": files });
+    if let Some(places) = run {
+        document["runcmd"] = json!([format!(
+            "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -File \"{}\"",
+            places.script
+        )]);
+    }
+    format!("#cloud-config\n{}", yaml::document(&document))
+}
+
+/// Values are base64 between quotes: nothing in them can end the text.
+fn script(config: &str, secrets: &Secrets, places: &Places) -> String {
+    let mut text = "#ps1_sysnative\n$ErrorActionPreference = 'Stop'\n".to_owned();
+    let mut write = |path: &str, bytes: &[u8]| {
+        let _ = writeln!(
+            text,
+            "[IO.File]::WriteAllBytes('{path}', [Convert]::FromBase64String('{}'))",
+            STANDARD.encode(bytes)
+        );
+    };
+    write(&places.config, config.as_bytes());
+    if let Some(bytes) = &secrets.kubeconfig {
+        write(&places.discovery, bytes);
+    }
+    text.push_str(&run(places));
+    text
+}
+
+fn run(places: &Places) -> String {
+    format!("& '{}'\nexit $LASTEXITCODE\n", places.script)
+}
+
+/// Parts in the order in which cloudbase-init takes them; only the second is secret.
+fn mime(config: &Document, secrets: &Secrets, places: &Places) -> String {
+    let mut secret = Vec::new();
+    if let Some(token) = &secrets.token {
+        let mut line = file(&places.config, &config.secret_line(token.reveal()));
+        line["append"] = json!(true);
+        secret.push(line);
+    }
+    secret.extend(secrets.kubeconfig.as_ref().map(|bytes| kubeconfig(bytes, places)));
+    let public = cloud_config(&[file(&places.config, &config.text)], None);
+    // From what is public: a boundary tells nothing of the token.
+    let boundary = format!("imagegen-{}", &sha256(public.as_bytes())[..32]);
+    let mut text = format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n");
+    for (kind, name, body) in [
+        ("text/cloud-config", "join-config.yaml", public),
+        ("text/cloud-config", "join-secret.yaml", cloud_config(&secret, None)),
+        ("text/x-shellscript", "join.ps1", run(places)),
+    ] {
+        let (encoding, body) = transfer(body);
+        let _ = writeln!(
+            text,
+            "--{boundary}\nContent-Type: {kind}; charset=\"us-ascii\"\nMIME-Version: 1.0\n\
+             Content-Transfer-Encoding: {encoding}\nContent-Disposition: attachment; filename=\"{name}\"\n\n{body}"
+        );
+    }
+    let _ = writeln!(text, "--{boundary}--");
+    text
+}
+
+/// Lines of mail end at 998 characters; a kubeconfig in one line is longer.
+fn transfer(body: String) -> (&'static str, String) {
+    if body.lines().all(|line| line.len() <= 900) {
+        return ("7bit", body);
+    }
+    let mut wrapped = String::new();
+    for (at, character) in STANDARD.encode(body).chars().enumerate() {
+        if at > 0 && at % 76 == 0 {
+            wrapped.push('\n');
+        }
+        wrapped.push(character);
+    }
+    ("base64", wrapped)
+}
