@@ -5,23 +5,25 @@
 //! hashed again and not downloaded.
 
 mod error;
+mod judge;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256, Sha512};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
-use crate::embedded::hex;
-use crate::io::fs::{Digests, FileError, digests};
-use crate::io::http::{Answer, Http, HttpError, Resume, Retry, Secret};
+use crate::io::fs::{Digests, digests};
+use crate::io::http::{Http, HttpError, Resume, Retry, Secret};
+use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Part, Store};
 use crate::model::component::DigestAlgorithm;
 use crate::model::resource::PinAlgorithm;
 use crate::ui::{Downloads, Transfer};
+
+use judge::{Sums, check_size, judge};
 
 pub use error::{FetchError, FetchFailure};
 
@@ -179,6 +181,19 @@ impl Fetcher {
         };
         let fetched = self.one(&request, &Downloads::silent())?;
         crate::io::fs::read(fetched.path()).map_err(|error| FetchError::new(name, error.into()))
+    }
+
+    /// Headers that a registry wants for an image. Without network none are needed: the store has
+    /// the files, or it has not.
+    ///
+    /// # Errors
+    /// The registry cannot be reached, or wants more than a token.
+    pub fn authorize(&self, image: &Reference) -> Result<Vec<(String, Secret)>, FetchError> {
+        if self.http.is_offline() {
+            return Ok(Vec::new());
+        }
+        Handle::block_on(self.runtime.handle(), oci::authorize(&self.http, image))
+            .map_err(|error| FetchError::new(&image.name, FetchFailure::Http(error)))
     }
 
     fn one(&self, request: &Request, downloads: &Downloads) -> Result<Fetched, FetchError> {
@@ -345,80 +360,6 @@ impl Fetcher {
     }
 }
 
-fn check_size(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
-    let Some(announced) = answer.size else { return Ok(()) };
-    if let Some(size) = request.size
-        && size != announced
-    {
-        return Err(FetchFailure::Size { url: request.url.clone(), expected: size, found: announced });
-    }
-    if announced > request.max_size {
-        return Err(FetchFailure::TooLarge { url: request.url.clone(), limit: request.max_size });
-    }
-    Ok(())
-}
-
-#[derive(Default)]
-struct Sums {
-    sha256: Sha256,
-    sha512: Sha512,
-    size: u64,
-}
-
-impl Sums {
-    fn add(&mut self, piece: &[u8]) {
-        self.sha256.update(piece);
-        self.sha512.update(piece);
-        self.size += piece.len() as u64;
-    }
-
-    fn read(&mut self, path: &Path) -> Result<(), FileError> {
-        crate::io::fs::pieces(path, |piece| self.add(piece))
-    }
-
-    fn finish(self) -> Digests {
-        Digests {
-            sha256: hex(&self.sha256.finalize()),
-            sha512: hex(&self.sha512.finalize()),
-            size: self.size,
-        }
-    }
-}
-
 fn fetched(request: &Request, digests: Digests, object: Object) -> Fetched {
     Fetched { digests, url: request.url.clone(), path: object.path }
-}
-
-/// Whether these bytes are the ones that were asked for.
-fn judge(request: &Request, found: &Digests, media_type: Option<&str>) -> Result<(), FetchFailure> {
-    let wrong = request.digests.iter().find(|(algorithm, digest)| of(*algorithm, found) != digest);
-    if let Some((algorithm, expected)) = wrong {
-        let drift = request.superseded.iter().find(|(algorithm, digest, _)| {
-            algorithm.pin().is_some_and(|algorithm| of(algorithm, found) == digest)
-        });
-        return Err(match drift {
-            Some((_, _, seen)) => FetchFailure::Drift { url: request.url.clone(), seen: seen.clone() },
-            None => FetchFailure::Digest {
-                url: request.url.clone(),
-                expected: expected.clone(),
-                found: of(*algorithm, found).to_owned(),
-                media_type: media_type.map(str::to_owned),
-                size: found.size,
-            },
-        });
-    }
-    match request.size {
-        Some(size) if size != found.size => {
-            Err(FetchFailure::Size { url: request.url.clone(), expected: size, found: found.size })
-        }
-        _ if found.size == 0 => Err(FetchFailure::Empty { url: request.url.clone() }),
-        _ => Ok(()),
-    }
-}
-
-fn of(algorithm: PinAlgorithm, found: &Digests) -> &String {
-    match algorithm {
-        PinAlgorithm::Sha256 => &found.sha256,
-        PinAlgorithm::Sha512 => &found.sha512,
-    }
 }

@@ -51,13 +51,16 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
     }
     printer.note(&format!("workspace: {}", written.folder.display()));
     let pinned = written.lock.pinned()?;
-    let Some(packer) = &written.plan.packer else { return written.bundle(printer) };
+    if written.plan.target.image.is_none() {
+        // Nothing is paid for here: the machine itself fetches, and checks every digest.
+        return written.bundle(printer);
+    }
     bake::check(&written.plan)?;
     let (verified, tools) = {
         let fetcher = fetcher(&args.network)?;
         let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
         let artifacts: Vec<&PlannedArtifact> = written.plan.artifacts().collect();
-        (job.run(&artifacts, Depth::Bytes)?, tools(args.packer.as_ref(), packer, &written.plan, &job)?)
+        (job.run(&artifacts, Depth::Bytes)?, tools(args.packer.as_ref(), &written.plan, &job)?)
     };
     let options = Options { tools, on_error: args.on_error };
     let environment =

@@ -9,7 +9,7 @@ use crate::error::UsageError;
 use crate::fetch::{Fetcher, Request};
 use crate::io::clock;
 use crate::model::evidence::Evidence;
-use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker};
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::version::Version;
 use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove};
@@ -110,7 +110,10 @@ impl Job<'_> {
     }
 }
 
-fn all<T, E: Into<anyhow::Error>>(outcomes: Vec<Result<T, E>>, printer: &Printer) -> anyhow::Result<Vec<T>> {
+pub(super) fn all<T, E: Into<anyhow::Error>>(
+    outcomes: Vec<Result<T, E>>,
+    printer: &Printer,
+) -> anyhow::Result<Vec<T>> {
     let mut good = Vec::new();
     let mut failed: Vec<anyhow::Error> = Vec::new();
     for outcome in outcomes {
@@ -131,19 +134,17 @@ fn all<T, E: Into<anyhow::Error>>(outcomes: Vec<Result<T, E>>, printer: &Printer
 ///
 /// # Errors
 /// The target's plugin is no component of the catalog, or cannot be fetched or proven.
-pub(super) fn tools(
-    own: Option<&PathBuf>,
-    packer: &PlannedPacker,
-    plan: &Plan,
-    job: &Job<'_>,
-) -> anyhow::Result<Tools> {
-    if let Some(own) = own {
-        return Ok(Tools { packer: own.clone(), plugins: None });
+pub(super) fn tools(own: Option<&PathBuf>, plan: &Plan, job: &Job<'_>) -> anyhow::Result<Tools> {
+    if let Some(packer) = own {
+        return Ok(Tools { packer: packer.clone(), plugins: None });
     }
     let planned = |name: &str, version: &Version| -> anyhow::Result<PlannedArtifact> {
         let component = job.trees.catalog.component(name)?;
         let artifact = plan_tool(&component, version, Platform::host(), &plan.selection.overrides);
         Ok(artifact.map_err(|refusal| ResolveError::Refused(vec![refusal]))?)
+    };
+    let Some(packer) = &plan.packer else {
+        return Err(anyhow::anyhow!("target {} is not built by Packer", plan.target.name));
     };
     let mut artifacts = vec![planned("packer", &packer.version)?];
     for plugin in &packer.plugins {

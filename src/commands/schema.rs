@@ -3,6 +3,7 @@
 use schemars::{Schema, schema_for};
 
 use crate::bake::{BakedImage, CheckReport};
+use crate::bundle::Index;
 use crate::cli::SchemaArgs;
 use crate::cluster::PlannedCheck;
 use crate::error::UsageError;
@@ -32,7 +33,8 @@ use super::plan::PlanOutput;
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
-        ("bundle", schema_for!(BundleOutput)),
+        ("bundle", schema_for!(Index)),
+        ("host-bundle", schema_for!(BundleOutput)),
         ("check-report", schema_for!(CheckReport)),
         ("cluster", schema_for!(ClusterIndex)),
         ("component", schema_for!(Component)),

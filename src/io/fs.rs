@@ -126,6 +126,17 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
 /// # Errors
 /// The folder cannot be written.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_with(path, |file| file.write_all(bytes).map_err(at("writing", path)))
+}
+
+/// The same for what is too large to be held: `fill` writes it.
+///
+/// # Errors
+/// The folder cannot be written, or whatever `fill` says.
+pub fn write_with<E: From<FileError>>(
+    path: &Path,
+    fill: impl FnOnce(&mut fs::File) -> Result<(), E>,
+) -> Result<(), E> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -135,8 +146,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     // What stays of others is no reason not to write.
     let _ = sweep(folder, &name);
     let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
-    let written =
-        write_synced(&partial, bytes).and_then(|()| fs::rename(&partial, path).map_err(at("writing", path)));
+    let written = filled(&partial, fill)
+        .and_then(|()| fs::rename(&partial, path).map_err(at("writing", path)).map_err(E::from));
     if written.is_err() {
         // The first error is the one to tell.
         let _ = fs::remove_file(&partial);
@@ -207,10 +218,13 @@ fn make_executable(_: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+fn filled<E: From<FileError>>(
+    path: &Path,
+    fill: impl FnOnce(&mut fs::File) -> Result<(), E>,
+) -> Result<(), E> {
     let mut file = fs::File::create(path).map_err(at("writing", path))?;
-    file.write_all(bytes).map_err(at("writing", path))?;
-    file.sync_all().map_err(at("writing", path))
+    fill(&mut file)?;
+    Ok(file.sync_all().map_err(at("writing", path))?)
 }
 
 /// Puts a directory of files in its place, whole or not at all.
