@@ -20,6 +20,7 @@ mod defects;
 mod detached;
 mod fetch;
 mod guest_static;
+mod host;
 mod join_data;
 mod matrix;
 mod packer;

@@ -326,7 +326,10 @@ fn check_place(
     if let Some(found) = existing.iter().find(|name| results.contains(&name.as_str())) {
         return Err(PlaceError::Result { path: path.to_owned(), found: found.clone() });
     }
-    let ours = |name: &String| files.contains_key(name) || replaceable.contains(&name.as_str());
+    // Of a file in a folder, the folder.
+    let ours = |name: &String| {
+        files.keys().any(|file| file.split('/').next() == Some(name)) || replaceable.contains(&name.as_str())
+    };
     match existing.iter().find(|name| !ours(name)) {
         Some(found) => Err(PlaceError::Foreign { path: path.to_owned(), found: found.clone() }),
         None => Ok(()),

@@ -80,6 +80,7 @@ function Invoke-Program {
     }
     $known = Get-Simulation -Area 'programs' -Name (@($Program) + $Arguments -join ' ')
     if ($null -eq $known) { return @{ exitCode = 1; output = 'not known to the simulation' } }
+    if ($known['creates']) { Write-TextFile -Path $known['creates'] -Content 'created' }
     @{ exitCode = [int]$known.exitCode; output = $known.output }
 }
 

@@ -426,6 +426,118 @@ function Assert-Refusal {
     Assert-That -Name "$Name changes nothing" -Holds $same
 }
 
+# One run of a script of the node: its exit code and all of its text.
+function Invoke-NodeScript {
+    param([string] $World, [string] $Name, [hashtable] $With = @{})
+    $With.Platform = "$PSScriptRoot/Simulated.ps1"
+    $lines = @(& "$World/C/imagegen/node/$Name.ps1" @With 6>&1)
+    @{ code = $LASTEXITCODE; text = ($lines -join "`n") }
+}
+
+# A machine with what node.conf says, and a kubeadm that does what it is told.
+function New-NodeWorld {
+    param([string] $Source)
+    $world = New-InstalledWorld -Source $Source
+    $facts = @('version=1.36.0', 'kubeadm=C:\k\kubeadm.exe', 'kubelet=C:\k\kubelet.exe', 'runtime=containerd')
+    $facts += @('endpoint=npipe:////./pipe/x', 'conf=C:\etc\kubernetes', 'kubeletRoot=C:\var\lib\kubelet')
+    $facts += @('proxyConf=C:\var\lib\kube-proxy\kubeconfig.conf', 'log=C:\var\log', 'empty=C:\run\flannel')
+    $facts += @('before=containerd', 'after=kube-proxy')
+    [IO.File]::WriteAllText("$world/C/imagegen/node.conf", ($facts -join "`n"))
+    foreach ($folder in 'etc/kubernetes', 'run/flannel', 'var/log/kubelet') {
+        $null = [IO.Directory]::CreateDirectory("$world/C/$folder")
+    }
+    Set-Simulation -Area 'pages' -Name 'http://127.0.0.1:10248/healthz' -Value 'ok'
+    $world
+}
+
+function Test-NodeLife {
+    param([string] $Source)
+    $world = New-NodeWorld -Source $Source
+    $conf = "$world/C/etc/kubernetes"
+    $join = "C:\k\kubeadm.exe join --config $conf/join-config.yaml"
+    $secret = 'token: abcdef.0123456789abcdef'
+    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
+    Assert-Run -Name 'a fresh node has not drifted' -Run $run -Code 0
+
+    [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
+    Assert-Run -Name 'a join that fails' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
+    $there = [IO.File]::Exists("$conf/join-config.yaml")
+    Assert-That -Name 'the secret is gone after a failure' -Holds (-not $there)
+
+    $played = @{ exitCode = 0; output = $secret; creates = 'C:\etc\kubernetes\kubelet.conf' }
+    Set-Simulation -Area 'programs' -Name $join -Value $played
+    [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node'
+    Assert-Run -Name 'a node joins' -Run $run -Code 0 -Text 'the kubelet is registered and well'
+    Assert-That -Name 'no secret is told' -Holds (-not $run.text.Contains('0123456789abcdef')) -Detail $run.text
+    $there = [IO.File]::Exists("$conf/join-config.yaml")
+    Assert-That -Name 'the secret is gone after a join' -Holds (-not $there)
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    $good = $kubelet.startType -eq 'auto' -and $kubelet.state -eq 'running'
+    Assert-That -Name 'the kubelet starts by itself' -Holds $good -Detail $kubelet.startType
+    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
+    Assert-Run -Name 'a node that joined has not drifted' -Run $run -Code 0
+    Assert-Run -Name 'no second join' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
+
+    [IO.File]::WriteAllText("$world/C/var/log/kubelet/kubelet.log", $secret)
+    $with = @{ Destination = "$world/C/diagnosis.zip" }
+    $run = Invoke-NodeScript -World $world -Name 'Get-NodeDiagnostics' -With $with
+    Assert-Run -Name 'a diagnosis is made' -Run $run -Code 0
+    [IO.Compression.ZipFile]::ExtractToDirectory("$world/C/diagnosis.zip", "$world/C/diagnosis")
+    $log = [IO.File]::ReadAllText("$world/C/diagnosis/log/kubelet/kubelet.log")
+    Assert-That -Name 'a diagnosis tells no token' -Holds ($log -ceq 'token: REDACTED') -Detail $log
+
+    $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
+    Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 0; output = ''; creates = '' }
+    foreach ($name in 'L2Bridge', 'NAT') {
+        Set-Simulation -Area 'networks' -Name $name -Value @{ ID = $name; Name = $name; Type = $name }
+    }
+    Set-Simulation -Area 'endpoints' -Name 'e1' -Value @{ ID = 'e1'; Name = 'e1'; Type = 'L2Bridge' }
+    [IO.File]::WriteAllText("$world/C/run/flannel/subnet.env", 'x')
+    Assert-Run -Name 'a node is reset' -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 0
+    $left = @(Invoke-HostNetwork -Method 'GET' -Path '/networks' | ForEach-Object { $_.Name })
+    Assert-That -Name 'networks of pods are gone' -Holds ($left -notcontains 'L2Bridge') -Detail $left
+    Assert-That -Name 'networks of the runtime stay' -Holds ($left -contains 'NAT') -Detail $left
+    $left = @(Invoke-HostNetwork -Method 'GET' -Path '/endpoints')
+    Assert-That -Name 'endpoints are gone' -Holds ($left.Count -eq 0) -Detail $left
+    foreach ($file in "$conf/kubelet.conf", "$world/C/run/flannel/subnet.env") {
+        Assert-That -Name "a reset removes $file" -Holds (-not [IO.File]::Exists($file))
+    }
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    Assert-That -Name 'the kubelet waits for a join again' -Holds ($kubelet.startType -eq 'manual')
+
+    [IO.File]::AppendAllText("$world/C/k/kubelet.exe", 'x')
+    $run = Invoke-NodeScript -World $world -Name 'Test-Node' -With @{ Format = 'json' }
+    Assert-Run -Name 'drift is told as JSON' -Run $run -Code 8 -Text 'kubelet/program'
+    Assert-Run -Name 'no join after drift' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 8
+}
+
+# The payload of the same plan is an upgrade to itself; one with another digest or of another machine is none.
+function Test-Upgrade {
+    param([string] $Source)
+    $world = New-NodeWorld -Source $Source
+    $upgrade = 'C:\k\kubeadm.exe upgrade node'
+    Set-Simulation -Area 'programs' -Name $upgrade -Value @{ exitCode = 0; output = ''; creates = '' }
+    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
+    $folder = "$world/C/payload"
+    $null = [IO.Directory]::CreateDirectory($folder)
+    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
+        Copy-Item -LiteralPath "$world/C/imagegen/$name" -Destination "$folder/$name" -Recurse
+    }
+    $zip = "$world/C/payload.zip"
+    [IO.Compression.ZipFile]::CreateFromDirectory($folder, $zip)
+    $run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With @{ Payload = $zip; Sha256 = '0' * 64 }
+    Assert-Run -Name 'a payload with another digest is refused' -Run $run -Code 1
+    $kept = [IO.File]::Exists("$world/C/imagegen/guest-plan.json")
+    Assert-That -Name 'a refused payload changes nothing' -Holds $kept
+    $digest = (Get-FileHash -LiteralPath $zip -Algorithm SHA256).Hash
+    $run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With @{ Payload = $zip; Sha256 = $digest }
+    Assert-Run -Name 'a payload is put in place' -Run $run -Code 0
+    $kept = [IO.File]::Exists("$world/C/imagegen/previous/guest-plan.json")
+    Assert-That -Name 'the payload before is kept' -Holds $kept
+    Assert-That -Name 'the kubelet runs again' -Holds ((Get-ServiceConfig -Name 'kubelet').state -eq 'running')
+}
+
 Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
 $own = "$PSScriptRoot/plan.json"
 $env:IMAGEGEN_SIMULATION = $script:World
@@ -439,6 +551,8 @@ try {
     Test-Download -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
+    Test-NodeLife -Source $own
+    Test-Upgrade -Source $own
 } finally {
     Remove-PSDrive -Name 'C' -Scope Global -Force
     Remove-Item -LiteralPath $script:World -Recurse -Force

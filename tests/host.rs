@@ -1,0 +1,173 @@
+//! A machine that is there already: `--target host` makes one archive, without Packer and without a network.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read as _};
+use std::path::Path;
+
+use imagegen::catalog::Catalog;
+use imagegen::embedded::{Tree, sha256};
+use serde_json::Value;
+use zip::ZipArchive;
+
+use crate::support::{Test, files, golden, root};
+
+const NAME: &str = "imagegen-host-2022-k8s-1.36.0.zip";
+
+fn members(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut zip = ZipArchive::new(Cursor::new(bytes)).unwrap();
+    (0..zip.len())
+        .map(|index| {
+            let mut file = zip.by_index(index).unwrap();
+            let mut content = Vec::new();
+            file.read_to_end(&mut content).unwrap();
+            (file.name().unwrap().into_owned(), content)
+        })
+        .collect()
+}
+
+#[test]
+fn a_bundle_is_made_alone_and_is_the_same_every_time() {
+    let made = || {
+        // No Packer on the path, and a proxy that nobody serves: whoever asks for the network fails.
+        let test = Test::new()
+            .env("HTTPS_PROXY", "http://127.0.0.1:9")
+            .line("build --target host --k8s 1.36.0 --out o --format json");
+        let said: Value = serde_json::from_str(&test.succeeds().stdout).unwrap();
+        let zip = test.read(&format!("o/{NAME}"));
+        assert_eq!(said["sha256"], sha256(&zip));
+        assert_eq!(said["bundle"], format!("o/{NAME}"));
+        assert_eq!(test.text(&format!("o/{NAME}.sha256")), format!("{}  {NAME}\n", sha256(&zip)));
+        // Again in its own place, which holds what it wrote.
+        test.succeeds();
+        (zip, files(&test.folder.join("o")))
+    };
+    let ((first, folder), (second, _)) = (made(), made());
+    assert_eq!(first, second);
+    let members = members(&first);
+    let mut beside: BTreeMap<String, Vec<u8>> = folder;
+    beside.retain(|name, _| !name.starts_with(NAME));
+    assert_eq!(members, beside, "the folder is what the archive holds");
+    for name in ["Install.ps1", "README.md", "guest-plan.json", "engine/Windows.ps1", "node/Join-Node.ps1"] {
+        assert!(members.contains_key(name), "{name}");
+    }
+    assert!(!members.keys().any(|name| name.ends_with(".hcl")), "{:?}", members.keys());
+    assert!(first.len() < 200_000, "{}", first.len());
+}
+
+/// Its plan says the digest of every script that is in the archive, and of no other.
+#[test]
+fn the_plan_of_a_bundle_knows_its_scripts() {
+    let test = Test::new().line("build --target host --k8s 1.36.0 --no-bake --out o");
+    test.succeeds();
+    let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).unwrap();
+    let scripts = plan["scripts"].as_object().unwrap();
+    for (name, digest) in scripts {
+        assert_eq!(*digest, sha256(&test.read(&format!("o/{name}"))), "{name}");
+    }
+    let found = files(&test.folder.join("o"));
+    let inner = found.keys().filter(|name| name.contains('/')).count();
+    assert_eq!(inner, scripts.len());
+    assert!(!test.exists(&format!("o/{NAME}")), "a preview packs nothing");
+}
+
+/// What only an image needs is in no plan of a machine that is there already.
+fn check_plan(plan: &Value, selection: &str) {
+    for resource in plan["resources"].as_array().unwrap() {
+        let (name, kind) = (resource["name"].as_str().unwrap(), resource["type"].as_str().unwrap());
+        let foreign = ["sysprep", "winrmListener", "winrmSetting", "localUser"].contains(&kind)
+            || ["seal/", "firstboot/", "cloudbase-init/"].iter().any(|step| name.starts_with(step));
+        assert!(!foreign, "{selection}: {name}");
+        let text = resource.to_string();
+        for word in ["WinRM", "cloudbase", "Sysprep", "unattend", "SetupComplete"] {
+            assert!(!text.contains(word), "{selection}: {name} names {word}");
+        }
+    }
+}
+
+#[test]
+fn every_line_on_every_windows_gets_a_plan_without_residue_of_a_build() {
+    let catalog = Catalog::new(Tree::manifests());
+    let mut pairs = 0;
+    for minor in catalog.kubernetes_minors() {
+        let line = catalog.kubernetes(&minor).unwrap();
+        for windows in &line.windows {
+            let selection = format!("--target host --k8s {} --windows {}", line.latest, windows.value);
+            let test = Test::new().line("build --no-bake --out o").line(&selection);
+            test.succeeds();
+            check_plan(&serde_json::from_str(&test.text("o/guest-plan.json")).unwrap(), &selection);
+            pairs += 1;
+        }
+    }
+    assert!(pairs >= 50, "{pairs}");
+}
+
+#[test]
+fn predicted_hosts_are_as_reviewed() {
+    for (selection, name) in [
+        ("--k8s 1.20.0", "host-2019-k8s-1.20.0.txt"),
+        ("--k8s 1.36.4 --windows 2025", "host-2025-k8s-1.36.4.txt"),
+    ] {
+        let state = Test::new().line("plan --state --target host").line(selection).succeeds().stdout;
+        assert!(!state.contains("(build)"), "{selection}");
+        golden(&format!("state/{name}"), &state);
+    }
+}
+
+#[test]
+fn what_a_host_cannot_have_is_refused() {
+    for (line, code, said) in [
+        ("plan --target host --k8s 1.36.0 --component cloudbase-init=1.1.6", 3, "component-unused"),
+        ("plan --target host --k8s 1.36.0 --delivery upload", 3, "host cannot deliver by `upload`"),
+        ("plan --target host --k8s 1.36.0 --var location=westeurope", 3, "has no variable `location`"),
+        ("plan --target hst --k8s 1.36.0", 3, "did you mean `host`?"),
+    ] {
+        Test::new().line(line).fails(code, &[said]);
+    }
+    Test::new()
+        .file(
+            "imagegen.json",
+            r#"{"target": "host", "kubernetes": "1.36.0", "packer": {"version": "1.16.0"}}"#,
+        )
+        .line("plan")
+        .fails(3, &["packer-unused", "leave `packer` out"]);
+}
+
+/// Nothing is packed whose bytes nobody pinned, and without a network nobody can be asked; a preview says so.
+#[test]
+fn unpinned_artifacts_are_not_packed() {
+    let selection = "--target host --k8s 1.36.0 --component windows-exporter=0.13.0 --out o";
+    let preview = Test::new().line("build --no-bake").line(selection).succeeds();
+    assert!(preview.stdout.contains("unpinned: windows-exporter 0.13.0"), "{}", preview.stdout);
+    let test = Test::new().line("build --offline").line(selection);
+    test.fails(4, &["windows-exporter"]);
+    assert!(!test.exists(&format!("o/{NAME}")));
+}
+
+fn yaml(text: &str, name: &str) -> Value {
+    serde_yaml_ng::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The pipelines that users get are YAML with steps, and call what there is.
+#[test]
+fn pipelines_for_users_are_yaml() {
+    for (name, key) in [("github.yml", "jobs"), ("azure.yml", "stages"), ("gitlab.yml", "stages")] {
+        let text = std::fs::read_to_string(root().join("ci/pipelines").join(name)).unwrap();
+        let value = yaml(&text, name);
+        assert!(value.get(key).is_some(), "{name} has no {key}");
+        for wanted in ["--locked", "Test-Node.ps1", "tests/guest/run.ps1"] {
+            assert!(text.contains(wanted), "{name} does not show {wanted}");
+        }
+    }
+    for path in ["provisioners/node/capi/wins.yaml", "provisioners/node/capi/services.yaml"] {
+        let text = std::fs::read_to_string(root().join(path)).unwrap();
+        let value = yaml(&text, path);
+        assert_eq!(value["kind"], "KubeadmConfigTemplate", "{path}");
+        let spec = &value["spec"]["template"]["spec"];
+        for list in ["preKubeadmCommands", "postKubeadmCommands"] {
+            let command = spec[list][0].as_str().unwrap();
+            let script = command.split("-File ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+            let inner = script.trim_start_matches("C:\\imagegen\\").replace('\\', "/");
+            assert!(Path::new(root()).join("provisioners").join(&inner).is_file(), "{path}: {script}");
+        }
+    }
+}
