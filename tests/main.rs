@@ -16,6 +16,7 @@ mod cluster;
 mod combinations;
 mod defects;
 mod guest_static;
+mod join;
 mod join_data;
 mod matrix;
 mod packer;
