@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::{Test, needs};
+use crate::support::Test;
 use cluster::Cluster;
 use mirror::Mirror;
 use wine::Wine;
@@ -42,11 +42,14 @@ enum Runtime {
 }
 
 fn programs() -> Option<PathBuf> {
-    let programs = needs("IMAGEGEN_TEST_JOIN", "the programs of tests/join")?;
+    // Building them takes half an hour, so they are asked for even in CI.
+    let Some(programs) = std::env::var_os("IMAGEGEN_TEST_JOIN").map(PathBuf::from) else {
+        println!("skipped: needs wine and the programs of ci/join/build (IMAGEGEN_TEST_JOIN)");
+        return None;
+    };
     for tool in ["wine", "unshare", "ip", "openssl", "curl", "tar", "python3"] {
         let there = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output().unwrap();
         if !there.status.success() {
-            assert!(std::env::var_os("CI").is_none(), "CI installs {tool}");
             println!("skipped: needs {tool}");
             return None;
         }
