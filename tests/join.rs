@@ -63,7 +63,19 @@ fn joins(version: &str, runtime: &str, mistake: &str) -> Option<Output> {
     let test = Test::new().file("hosts", &format!("127.0.0.1 localhost\n{ADDRESS} {NODE}\n"));
     let output = Command::new("timeout")
         .args(["--kill-after=5", "400", "unshare"])
-        .args(["--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", ENTER, "sh"])
+        .args([
+            "--net",
+            "--uts",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "sh",
+            "-c",
+            ENTER,
+            "sh",
+        ])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "join::inside", "--nocapture", "--test-threads=1"])
         .env(FOLDER, &test.folder)
@@ -162,7 +174,8 @@ fn join(test: &Test, version: &str, cluster: &Cluster, wine: &Wine) {
         ),
     );
     std::fs::write(wine.path(r"C:\etc\kubernetes\join-config.yaml"), data).unwrap();
-    let joined = wine.run(90, &[r"C:\k\kubeadm.exe", "join", "--config", r"C:\etc\kubernetes\join-config.yaml"]);
+    let joined =
+        wine.run(90, &[r"C:\k\kubeadm.exe", "join", "--config", r"C:\etc\kubernetes\join-config.yaml"]);
     let log = ["kubelet\\kubelet.log", "containerd\\containerd.log"]
         .map(|name| std::fs::read_to_string(wine.path(&format!(r"C:\var\log\{name}"))).unwrap_or_default());
     assert!(joined.status.success(), "{}\n{}", text(&joined), log.join("\n----\n"));

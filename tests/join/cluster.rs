@@ -76,7 +76,8 @@ imageGCHighThresholdPercent: 100
         for name in names {
             self.kubeadm(&["kubeconfig", name, "--config", "kubeadm.yaml", "--kubeconfig-dir", "kc"]);
             let file = self.folder.join(format!("kc/{name}.conf"));
-            let text = fs::read_to_string(&file).unwrap().replace("https://192.0.2.10:", "https://127.0.0.1:");
+            let text =
+                fs::read_to_string(&file).unwrap().replace("https://192.0.2.10:", "https://127.0.0.1:");
             fs::write(file, text).unwrap();
         }
     }
@@ -91,7 +92,11 @@ imageGCHighThresholdPercent: 100
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
             "--kubelet-preferred-address-types=InternalIP,Hostname".to_owned(),
             format!("--client-ca-file={}", pki("ca.crt")),
-            format!("--tls-cert-file={} --tls-private-key-file={}", pki("apiserver.crt"), pki("apiserver.key")),
+            format!(
+                "--tls-cert-file={} --tls-private-key-file={}",
+                pki("apiserver.crt"),
+                pki("apiserver.key")
+            ),
             format!("--kubelet-client-certificate={}", pki("apiserver-kubelet-client.crt")),
             format!("--kubelet-client-key={}", pki("apiserver-kubelet-client.key")),
             format!("--service-account-key-file={}", pki("sa.pub")),
@@ -99,11 +104,17 @@ imageGCHighThresholdPercent: 100
         ]
         .join(" ");
         let manager = [
-            "--kubeconfig=kc/controller-manager.conf --authentication-kubeconfig=kc/controller-manager.conf".to_owned(),
+            "--kubeconfig=kc/controller-manager.conf --authentication-kubeconfig=kc/controller-manager.conf"
+                .to_owned(),
             "--authorization-kubeconfig=kc/controller-manager.conf --bind-address=127.0.0.1".to_owned(),
-            "--leader-elect=false --use-service-account-credentials=true --allocate-node-cidrs=true".to_owned(),
+            "--leader-elect=false --use-service-account-credentials=true --allocate-node-cidrs=true"
+                .to_owned(),
             "--cluster-cidr=10.244.0.0/16 --controllers=*,bootstrapsigner,tokencleaner".to_owned(),
-            format!("--cluster-signing-cert-file={} --cluster-signing-key-file={}", pki("ca.crt"), pki("ca.key")),
+            format!(
+                "--cluster-signing-cert-file={} --cluster-signing-key-file={}",
+                pki("ca.crt"),
+                pki("ca.key")
+            ),
             format!("--root-ca-file={} --service-account-private-key-file={}", pki("ca.crt"), pki("sa.key")),
             format!("--client-ca-file={}", pki("ca.crt")),
         ]
@@ -145,7 +156,10 @@ imageGCHighThresholdPercent: 100
         let admin = self.admin();
         if admin.ends_with("super-admin.conf") {
             self.kubectl(&[
-                "create", "clusterrolebinding", "kubeadm:cluster-admins", "--clusterrole=cluster-admin",
+                "create",
+                "clusterrolebinding",
+                "kubeadm:cluster-admins",
+                "--clusterrole=cluster-admin",
                 "--group=kubeadm:cluster-admins",
             ]);
         }
@@ -153,11 +167,28 @@ imageGCHighThresholdPercent: 100
         let node = self.folder.join("node.json");
         fs::write(&node, r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"cp","labels":{"kubernetes.io/hostname":"cp"}}}"#).unwrap();
         self.kubectl(&["create", "-f", node.to_str().unwrap()]);
-        self.kubeadm(&["upload-config", "all", "--config", "upload.yaml", "--kubeconfig", admin.to_str().unwrap()]);
-        self.kubeadm(&["bootstrap-token", "--config", "kubeadm.yaml", "--kubeconfig", admin.to_str().unwrap()]);
+        self.kubeadm(&[
+            "upload-config",
+            "all",
+            "--config",
+            "upload.yaml",
+            "--kubeconfig",
+            admin.to_str().unwrap(),
+        ]);
+        self.kubeadm(&[
+            "bootstrap-token",
+            "--config",
+            "kubeadm.yaml",
+            "--kubeconfig",
+            admin.to_str().unwrap(),
+        ]);
         self.kubectl(&["delete", "node", "cp", "--wait=false"]);
         self.kubectl(&[
-            "-n", "kube-public", "wait", "--timeout=60s", "cm/cluster-info",
+            "-n",
+            "kube-public",
+            "wait",
+            "--timeout=60s",
+            "cm/cluster-info",
             "--for=jsonpath={.data.jws-kubeconfig-abcdef}",
         ]);
     }

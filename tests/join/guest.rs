@@ -20,8 +20,18 @@ const PATH: &str =
     r"C:\windows\system32;C:\windows;C:\windows\system32\wbem;C:\windows\system32\WindowsPowerShell\v1.0";
 /// Types of which Wine has nothing to set.
 const RECORDED: &[&str] = &[
-    "assertion", "defenderExclusion", "firewallRule", "localUser", "pageFile", "portRange", "powerPlan", "script",
-    "sysprep", "windowsFeature", "winrmListener", "winrmSetting",
+    "assertion",
+    "defenderExclusion",
+    "firewallRule",
+    "localUser",
+    "pageFile",
+    "portRange",
+    "powerPlan",
+    "script",
+    "sysprep",
+    "windowsFeature",
+    "winrmListener",
+    "winrmSetting",
 ];
 
 /// What was laid: services as the whole plan leaves them.
@@ -99,7 +109,12 @@ fn download(properties: &Value) -> Vec<u8> {
     let output = Command::new("curl").args(["-s", "--fail", text(properties, "url")]).output().unwrap();
     assert!(output.status.success(), "{}: {}", properties["url"], output.status);
     assert_eq!(properties["algorithm"], "sha256");
-    assert_eq!(imagegen::embedded::sha256(&output.stdout), text(properties, "digest"), "{}", properties["url"]);
+    assert_eq!(
+        imagegen::embedded::sha256(&output.stdout),
+        text(properties, "digest"),
+        "{}",
+        properties["url"]
+    );
     output.stdout
 }
 
@@ -171,7 +186,10 @@ impl Laid {
         let mut values = self.registry.clone();
         let mut path = vec![PATH.to_owned()];
         path.extend(self.path.iter().cloned());
-        values.insert((ENVIRONMENT.to_owned(), "PATH".to_owned()), ("ExpandString".to_owned(), path.join(";").into()));
+        values.insert(
+            (ENVIRONMENT.to_owned(), "PATH".to_owned()),
+            ("ExpandString".to_owned(), path.join(";").into()),
+        );
         for (name, service) in &self.services {
             // Services of Windows itself and of packages have no command line in a plan.
             if let Some(line) = service.get("commandLine") {
@@ -221,8 +239,12 @@ fn registry_file(values: &BTreeMap<(String, String), (String, Value)>) -> String
             "String" => format!("\"{}\"", quoted(data.as_str().unwrap())),
             "ExpandString" => format!("hex(2):{}", wide(&format!("{}\0", data.as_str().unwrap()))),
             "MultiString" => {
-                let all: String =
-                    data.as_array().unwrap().iter().map(|one| format!("{}\0", one.as_str().unwrap())).collect();
+                let all: String = data
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|one| format!("{}\0", one.as_str().unwrap()))
+                    .collect();
                 format!("hex(7):{}", wide(&format!("{all}\0")))
             }
             "DWord" => format!("dword:{:08x}", data.as_u64().unwrap()),
@@ -316,7 +338,8 @@ fn compare_registry(wine: &Wine, predicted: &Value) {
     for entry in predicted["environment"].as_array().unwrap() {
         assert_eq!(values[text(entry, "name")], format!("REG_SZ {}", text(entry, "value")));
     }
-    let path: Vec<&str> = predicted["path"].as_array().unwrap().iter().map(|entry| text(entry, "entry")).collect();
+    let path: Vec<&str> =
+        predicted["path"].as_array().unwrap().iter().map(|entry| text(entry, "entry")).collect();
     let rest = values["PATH"].strip_prefix(&format!("REG_EXPAND_SZ {PATH};")).unwrap();
     let mut laid: Vec<&str> = rest.split(';').collect();
     laid.sort_unstable();
@@ -332,15 +355,22 @@ fn compare_services(wine: &Wine, laid: &Laid, predicted: &Value) {
         let Some(program) = service["program"].as_str() else { continue };
         own.insert(name);
         let mut words = vec![program.to_owned()];
-        words.extend(service["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()));
-        let line: Vec<String> =
-            words.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() }).collect();
+        words.extend(
+            service["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()),
+        );
+        let line: Vec<String> = words
+            .iter()
+            .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() })
+            .collect();
         let values = wine.values(&format!("{SERVICES}\\{name}"));
         assert_eq!(values["ImagePath"], format!("REG_EXPAND_SZ {}", line.join(" ")), "{name}");
         assert_eq!(values["Start"], format!("REG_DWORD 0x{:x}", start(&service["startType"])), "{name}");
         let depends: Vec<&str> =
             service["dependsOn"].as_array().into_iter().flatten().map(|one| one.as_str().unwrap()).collect();
-        let found = values.get("DependOnService").map(|text| text.trim_start_matches("REG_MULTI_SZ ")).unwrap_or_default();
+        let found = values
+            .get("DependOnService")
+            .map(|text| text.trim_start_matches("REG_MULTI_SZ "))
+            .unwrap_or_default();
         assert_eq!(found.split("\\0").filter(|part| !part.is_empty()).collect::<Vec<_>>(), depends, "{name}");
     }
     let laid: BTreeSet<&str> = laid

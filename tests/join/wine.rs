@@ -66,7 +66,10 @@ impl Wine {
         let mut folder = self.prefix.join("drive_c");
         for part in relative.split(['\\', '/']).filter(|part| !part.is_empty()) {
             let found = fs::read_dir(&folder).ok().and_then(|entries| {
-                entries.flatten().map(|entry| entry.file_name()).find(|name| name.to_string_lossy().eq_ignore_ascii_case(part))
+                entries
+                    .flatten()
+                    .map(|entry| entry.file_name())
+                    .find(|name| name.to_string_lossy().eq_ignore_ascii_case(part))
             });
             folder.push(found.unwrap_or_else(|| part.into()));
         }
@@ -117,8 +120,13 @@ impl Wine {
     /// A file of `reg.exe`.
     pub fn import(&self, text: &str) {
         let file = self.prefix.join("import.reg");
-        let bytes: Vec<u8> =
-            "\u{feff}".chars().chain(text.replace('\n', "\r\n").chars()).collect::<String>().encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let bytes: Vec<u8> = "\u{feff}"
+            .chars()
+            .chain(text.replace('\n', "\r\n").chars())
+            .collect::<String>()
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
         fs::write(&file, bytes).unwrap();
         self.succeeds(&["reg", "import", &format!("Z:{}", file.to_str().unwrap().replace('/', "\\"))]);
     }
