@@ -100,7 +100,7 @@ fn program(programs: &Path, kubernetes: &str, real: bool, member: &Path) {
         _ => programs.join(kubernetes).join("windows").join(name),
     };
     if built.exists() {
-        fs::hard_link(&built, member).or_else(|_| fs::copy(&built, member).map(|_| ())).unwrap();
+        fs::copy(&built, member).unwrap();
     } else {
         assert!(
             ["ctr.exe", "containerd-shim-runhcs-v1.exe", "kubectl.exe", "kube-proxy.exe"].contains(&name),
