@@ -181,12 +181,12 @@ pub(crate) struct Sums {
 fn checksum_files(
     artifact: &PlannedArtifact,
     fetched: &Fetched,
-    fetcher: &Fetcher,
+    network: &Fetcher,
     found: &mut Vec<Evidence>,
 ) -> Result<Vec<Sums>, ProveError> {
     let mut sums = Vec::new();
     for checksum in &artifact.checksums {
-        let Some(bytes) = sidecar(artifact, &checksum.url, fetcher)? else {
+        let Some(bytes) = sidecar(artifact, &checksum.url, network)? else {
             found.push(absent(ProofKind::ChecksumFile, &artifact.file, &checksum.url));
             continue;
         };

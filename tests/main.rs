@@ -21,6 +21,7 @@ mod detached;
 mod fetch;
 mod guest_static;
 mod host;
+mod join;
 mod join_data;
 mod matrix;
 mod packer;

@@ -47,30 +47,28 @@ pub(super) fn check(
     artifact: &PlannedArtifact,
     fetched: &Fetched,
     sums: &[Sums],
-    fetcher: &Fetcher,
+    network: &Fetcher,
     keys: &Keys,
     now: u64,
     found: &mut Vec<Evidence>,
 ) -> Result<(), ProveError> {
     for signature in &artifact.signatures {
         let kind = signature.kind.proof();
-        let Some(bytes) = sidecar(artifact, &signature.url, fetcher)? else {
+        let Some(bytes) = sidecar(artifact, &signature.url, network)? else {
             found.push(absent(kind, &artifact.file, &signature.url));
             continue;
         };
         let subject = if signature.kind.over_checksums() {
-            match signed_sums(sums, &signature.url) {
-                Some(sums) => Subject::Sums(sums),
-                None => {
-                    found.push(absent(kind, &artifact.file, &signature.url));
-                    continue;
-                }
-            }
+            let Some(sums) = signed_sums(sums, &signature.url) else {
+                found.push(absent(kind, &artifact.file, &signature.url));
+                continue;
+            };
+            Subject::Sums(sums)
         } else {
             Subject::Artifact(fetched)
         };
         let certificate = match &signature.certificate_url {
-            Some(url) => sidecar(artifact, url, fetcher)?,
+            Some(url) => sidecar(artifact, url, network)?,
             None => None,
         };
         let outcome = match one(signature, &subject, &bytes, certificate.as_deref(), keys, now) {

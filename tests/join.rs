@@ -1,0 +1,207 @@
+//! A node joins a real cluster without Windows: the real kubelet.exe and kubeadm.exe under Wine, laid out by the
+//! guest plan and by nothing else, against a real API server in a network of its own.
+
+mod cluster;
+mod guest;
+mod mirror;
+mod wine;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::support::Test;
+use cluster::Cluster;
+use mirror::Mirror;
+use wine::Wine;
+
+/// Tells the test inside of the namespaces what to do: `VERSION RUNTIME MISTAKE`.
+const INSIDE: &str = "IMAGEGEN_TEST_JOIN_INSIDE";
+const FOLDER: &str = "IMAGEGEN_TEST_JOIN_FOLDER";
+/// The node's name and address.
+const NODE: &str = "win1";
+const ADDRESS: &str = "10.9.8.7";
+const TOKEN: &str = "abcdef.0123456789abcdef";
+
+/// Namespaces of its own: no network but loopback, a name and an address for the node, and every
+/// process ends with the first one.
+const ENTER: &str = r#"set -e
+hostname win1
+ip link set lo up
+ip addr add 10.9.8.7/24 dev lo
+mount --bind "$HOSTS" /etc/hosts
+exec "$@""#;
+
+/// What stands for containerd.exe.
+#[derive(Clone, Copy, PartialEq)]
+enum Runtime {
+    /// The one of `ci/join/cri`, started by containerd's own command line and configuration.
+    Small,
+    Real,
+}
+
+fn programs() -> Option<PathBuf> {
+    // Building them takes half an hour, so they are asked for even in CI.
+    let Some(programs) = std::env::var_os("IMAGEGEN_TEST_JOIN").map(PathBuf::from) else {
+        println!("skipped: needs wine and the programs of ci/join/build (IMAGEGEN_TEST_JOIN)");
+        return None;
+    };
+    for tool in ["wine", "unshare", "ip", "openssl", "curl", "tar", "python3"] {
+        let there = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output().unwrap();
+        if !there.status.success() {
+            println!("skipped: needs {tool}");
+            return None;
+        }
+    }
+    Some(programs)
+}
+
+/// Runs `inside` in its namespaces.
+fn joins(version: &str, runtime: &str, mistake: &str) -> Option<Output> {
+    programs()?;
+    let test = Test::new().file("hosts", &format!("127.0.0.1 localhost\n{ADDRESS} {NODE}\n"));
+    let output = Command::new("timeout")
+        .args(["--kill-after=5", "400", "unshare"])
+        .args([
+            "--net",
+            "--uts",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "sh",
+            "-c",
+            ENTER,
+            "sh",
+        ])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "join::inside", "--nocapture", "--test-threads=1"])
+        .env(FOLDER, &test.folder)
+        .env("HOSTS", test.folder.join("hosts"))
+        .env(INSIDE, format!("{version} {runtime} {mistake}"))
+        .output()
+        .unwrap();
+    println!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    Some(output)
+}
+
+#[test]
+fn a_node_of_the_newest_minor_joins() {
+    if let Some(output) = joins("1.36.0", "small", "-") {
+        assert!(output.status.success());
+    }
+}
+
+#[test]
+fn a_node_of_1_20_joins() {
+    if let Some(output) = joins("1.20.0", "small", "-") {
+        assert!(output.status.success());
+    }
+}
+
+#[test]
+fn a_node_of_1_20_joins_with_the_real_containerd() {
+    if let Some(output) = joins("1.20.0", "real", "-") {
+        assert!(output.status.success());
+    }
+}
+
+/// The part in the namespaces; alone it has nothing to do.
+#[test]
+fn inside() {
+    let Some(task) = std::env::var_os(INSIDE) else { return };
+    let task = task.into_string().unwrap();
+    let words: Vec<&str> = task.split(' ').collect();
+    let runtime = if words[1] == "real" { Runtime::Real } else { Runtime::Small };
+    let programs = programs().expect("seen outside");
+    // In its namespace each of these is process 1, so the folder comes from outside.
+    let mut test = Test::new();
+    test.folder = std::env::var_os(FOLDER).expect("set outside").into();
+    let mirror = Mirror::new(&test.folder.join("mirror"));
+    let selection = format!("--target azure --k8s {} --host-access services", words[0]);
+    let plan = workspace(&test, &selection, &mirror, &programs, runtime);
+    let cluster = Cluster::start(&test.folder.join("cluster"), &programs, words[0]);
+    let wine = Wine::new(&test.folder.join("prefix"), &programs);
+    let before = wine.snapshot();
+    let plan = guest::broken(plan, words[2]);
+    let laid = guest::lay(&wine, &plan);
+    if words[2] == "-" {
+        let predicted = predicted(&test, &selection);
+        guest::compare(&wine, &before, &laid, &predicted);
+    }
+    if runtime == Runtime::Real {
+        guest::run_plainly(&wine, &laid);
+    }
+    wine.reboot();
+    let _held = (runtime == Runtime::Real).then(|| wine.hold(r"\\.\pipe\containerd-containerd"));
+    join(&test, words[0], &cluster, &wine);
+    ready(&cluster, &wine, words[0]);
+    reset(&wine);
+}
+
+/// The plan of the selection, its artifacts replaced by what the mirror holds.
+fn workspace(test: &Test, selection: &str, mirror: &Mirror, programs: &Path, runtime: Runtime) -> Value {
+    imagegen(test, &format!("build {selection} --no-bake --out first"));
+    let first: Value = serde_json::from_slice(&test.read("first/guest-plan.json")).unwrap();
+    mirror.fill(&first, programs, runtime == Runtime::Real, &test.folder.join("overrides.json"));
+    imagegen(test, &format!("build {selection} --no-bake --out o --overrides overrides.json --ignore-lock"));
+    serde_json::from_slice(&test.read("o/guest-plan.json")).unwrap()
+}
+
+fn predicted(test: &Test, selection: &str) -> Value {
+    let said = imagegen(
+        test,
+        &format!("plan {selection} --overrides overrides.json --ignore-lock --state --format json"),
+    );
+    serde_json::from_str(&said).unwrap()
+}
+
+fn imagegen(test: &Test, line: &str) -> String {
+    let output = test.command().args(line.split(' ')).env("JOIN_TOKEN", TOKEN).output().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// `kubeadm.exe join` with the data that imagegen writes.
+fn join(test: &Test, version: &str, cluster: &Cluster, wine: &Wine) {
+    let data = imagegen(
+        test,
+        &format!(
+            "join-data --k8s {version} --endpoint 127.0.0.1:6443 --ca-cert {} --token-env JOIN_TOKEN",
+            cluster.authority().display()
+        ),
+    );
+    std::fs::write(wine.path(r"C:\etc\kubernetes\join-config.yaml"), data).unwrap();
+    let joined =
+        wine.run(90, &[r"C:\k\kubeadm.exe", "join", "--config", r"C:\etc\kubernetes\join-config.yaml"]);
+    let log = ["kubelet\\kubelet.log", "containerd\\containerd.log"]
+        .map(|name| std::fs::read_to_string(wine.path(&format!(r"C:\var\log\{name}"))).unwrap_or_default());
+    assert!(joined.status.success(), "{}\n{}", text(&joined), log.join("\n----\n"));
+    assert!(text(&joined).contains("This node has joined the cluster"), "{}", text(&joined));
+}
+
+fn ready(cluster: &Cluster, wine: &Wine, version: &str) {
+    cluster.kubectl(&["wait", "--for=create", "--timeout=60s", &format!("node/{NODE}")]);
+    cluster.kubectl(&["wait", "--for=condition=Ready", "--timeout=120s", &format!("node/{NODE}")]);
+    let node: Value = serde_json::from_str(&cluster.kubectl(&["get", "node", NODE, "-o", "json"])).unwrap();
+    let info = &node["status"]["nodeInfo"];
+    assert_eq!(info["kubeletVersion"], format!("v{version}"));
+    assert_eq!(info["operatingSystem"], "windows");
+    assert!(info["containerRuntimeVersion"].as_str().unwrap().starts_with("containerd://1.7."), "{info}");
+    assert_eq!(node["metadata"]["labels"]["kubernetes.io/os"], "windows");
+    assert_eq!(node["status"]["addresses"][0]["address"], ADDRESS, "{}", node["status"]["addresses"]);
+    assert!(wine.path(r"C:\etc\kubernetes\kubelet.conf").exists());
+}
+
+fn reset(wine: &Wine) {
+    let socket = "npipe:////./pipe/containerd-containerd";
+    let done = wine.run(90, &[r"C:\k\kubeadm.exe", "reset", "--force", "--cri-socket", socket]);
+    assert!(done.status.success(), "{}", text(&done));
+    assert!(!wine.path(r"C:\etc\kubernetes\kubelet.conf").exists(), "{}", text(&done));
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}

@@ -1,0 +1,236 @@
+//! A control plane on loopback, made by kubeadm's own phases.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Version of the control plane: 1.36.0 takes nodes of every version that is tried here.
+const CONTROL: &str = "1.36.0";
+
+pub struct Cluster {
+    folder: PathBuf,
+    programs: PathBuf,
+    version: String,
+    children: Vec<Child>,
+}
+
+impl Cluster {
+    pub fn start(folder: &Path, programs: &Path, version: &str) -> Self {
+        fs::create_dir_all(folder.join("kc")).unwrap();
+        let mut cluster = Self {
+            folder: folder.to_owned(),
+            programs: programs.to_owned(),
+            version: version.to_owned(),
+            children: Vec::new(),
+        };
+        cluster.configure();
+        cluster.credentials();
+        cluster.daemons();
+        cluster.upload();
+        cluster
+    }
+
+    pub fn authority(&self) -> PathBuf {
+        self.folder.join("pki/ca.crt")
+    }
+
+    fn configure(&self) {
+        let api = if self.version.starts_with("1.20.") { "v1beta2" } else { "v1beta4" };
+        let pki = format!("certificatesDir: {}\n", self.folder.join("pki").display());
+        // kubeadm takes no loopback address as its own; the node sees the host's disk, so nothing is evicted.
+        let config = |pki: &str| {
+            format!(
+                "apiVersion: kubeadm.k8s.io/{api}
+kind: InitConfiguration
+bootstrapTokens: [{{token: {token}, ttl: 24h0m0s}}]
+localAPIEndpoint: {{advertiseAddress: 192.0.2.10, bindPort: 6443}}
+nodeRegistration: {{name: cp, criSocket: 'unix:///run/none.sock'}}
+---
+apiVersion: kubeadm.k8s.io/{api}
+kind: ClusterConfiguration
+kubernetesVersion: v{version}
+{pki}controlPlaneEndpoint: 127.0.0.1:6443
+networking: {{podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/12}}
+apiServer: {{certSANs: [127.0.0.1, localhost]}}
+---
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+evictionHard: {{memory.available: '0%', nodefs.available: '0%', imagefs.available: '0%'}}
+imageGCHighThresholdPercent: 100
+",
+                token = super::TOKEN,
+                version = self.version,
+            )
+        };
+        fs::write(self.folder.join("kubeadm.yaml"), config(&pki)).unwrap();
+        // What is uploaded must not tell nodes the host's folder.
+        fs::write(self.folder.join("upload.yaml"), config("")).unwrap();
+    }
+
+    fn credentials(&self) {
+        self.kubeadm(&["certs", "all", "--config", "kubeadm.yaml"]);
+        let mut names = vec!["admin", "controller-manager"];
+        if self.version != "1.20.0" {
+            names.push("super-admin");
+        }
+        for name in names {
+            self.kubeadm(&["kubeconfig", name, "--config", "kubeadm.yaml", "--kubeconfig-dir", "kc"]);
+            let file = self.folder.join(format!("kc/{name}.conf"));
+            let text =
+                fs::read_to_string(&file).unwrap().replace("https://192.0.2.10:", "https://127.0.0.1:");
+            fs::write(file, text).unwrap();
+        }
+    }
+
+    fn daemons(&mut self) {
+        let pki = |name: &str| self.folder.join("pki").join(name).display().to_string();
+        let arguments = [
+            "--advertise-address=127.0.0.1 --bind-address=127.0.0.1 --secure-port=6443".to_owned(),
+            "--etcd-servers=http://127.0.0.1:12379 --authorization-mode=Node,RBAC".to_owned(),
+            "--enable-admission-plugins=NodeRestriction --enable-bootstrap-token-auth=true".to_owned(),
+            "--allow-privileged=true --service-cluster-ip-range=10.96.0.0/12".to_owned(),
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
+            "--kubelet-preferred-address-types=InternalIP,Hostname".to_owned(),
+            format!("--client-ca-file={}", pki("ca.crt")),
+            format!(
+                "--tls-cert-file={} --tls-private-key-file={}",
+                pki("apiserver.crt"),
+                pki("apiserver.key")
+            ),
+            format!("--kubelet-client-certificate={}", pki("apiserver-kubelet-client.crt")),
+            format!("--kubelet-client-key={}", pki("apiserver-kubelet-client.key")),
+            format!("--service-account-key-file={}", pki("sa.pub")),
+            format!("--service-account-signing-key-file={}", pki("sa.key")),
+        ]
+        .join(" ");
+        let manager = [
+            "--kubeconfig=kc/controller-manager.conf --authentication-kubeconfig=kc/controller-manager.conf"
+                .to_owned(),
+            "--authorization-kubeconfig=kc/controller-manager.conf --bind-address=127.0.0.1".to_owned(),
+            "--leader-elect=false --use-service-account-credentials=true --allocate-node-cidrs=true"
+                .to_owned(),
+            "--cluster-cidr=10.244.0.0/16 --controllers=*,bootstrapsigner,tokencleaner".to_owned(),
+            format!(
+                "--cluster-signing-cert-file={} --cluster-signing-key-file={}",
+                pki("ca.crt"),
+                pki("ca.key")
+            ),
+            format!("--root-ca-file={} --service-account-private-key-file={}", pki("ca.crt"), pki("sa.key")),
+            format!("--client-ca-file={}", pki("ca.crt")),
+        ]
+        .join(" ");
+        let control = self.programs.join(CONTROL).join("linux");
+        self.daemon(
+            &self.programs.join("etcd"),
+            "--data-dir etcd --listen-client-urls http://127.0.0.1:12379 --advertise-client-urls http://127.0.0.1:12379 --listen-peer-urls http://127.0.0.1:12380 --unsafe-no-fsync",
+        );
+        self.daemon(&control.join("kube-apiserver"), &arguments);
+        let answer = Command::new("curl")
+            .args(["-sk", "--fail", "--retry", "90", "--retry-delay", "1", "--retry-all-errors"])
+            .arg("https://127.0.0.1:6443/readyz")
+            .output()
+            .unwrap();
+        assert_eq!(super::text(&answer), "ok", "{}", self.log("kube-apiserver"));
+        self.daemon(&control.join("kube-controller-manager"), &manager);
+    }
+
+    fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(format!("{name}.log"))).unwrap_or_default()
+    }
+
+    fn daemon(&mut self, program: &Path, arguments: &str) {
+        let name = program.file_name().unwrap().to_str().unwrap();
+        let log = fs::File::create(self.folder.join(format!("{name}.log"))).unwrap();
+        let child = Command::new(program)
+            .args(arguments.split(' '))
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.children.push(child);
+    }
+
+    fn upload(&self) {
+        let admin = self.admin();
+        if admin.ends_with("super-admin.conf") {
+            self.kubectl(&[
+                "create",
+                "clusterrolebinding",
+                "kubeadm:cluster-admins",
+                "--clusterrole=cluster-admin",
+                "--group=kubeadm:cluster-admins",
+            ]);
+        }
+        // kubeadm annotates the control plane's Node while it uploads the kubelet's configuration.
+        let node = self.folder.join("node.json");
+        fs::write(&node, r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"cp","labels":{"kubernetes.io/hostname":"cp"}}}"#).unwrap();
+        self.kubectl(&["create", "-f", node.to_str().unwrap()]);
+        self.kubeadm(&[
+            "upload-config",
+            "all",
+            "--config",
+            "upload.yaml",
+            "--kubeconfig",
+            admin.to_str().unwrap(),
+        ]);
+        self.kubeadm(&[
+            "bootstrap-token",
+            "--config",
+            "kubeadm.yaml",
+            "--kubeconfig",
+            admin.to_str().unwrap(),
+        ]);
+        self.kubectl(&["delete", "node", "cp", "--wait=false"]);
+        self.kubectl(&[
+            "-n",
+            "kube-public",
+            "wait",
+            "--timeout=60s",
+            "cm/cluster-info",
+            "--for=jsonpath={.data.jws-kubeconfig-abcdef}",
+        ]);
+    }
+
+    fn admin(&self) -> PathBuf {
+        let most = self.folder.join("kc/super-admin.conf");
+        if most.exists() { most } else { self.folder.join("kc/admin.conf") }
+    }
+
+    fn kubeadm(&self, arguments: &[&str]) {
+        let output = Command::new(self.programs.join(&self.version).join("linux/kubeadm"))
+            .args(["init", "phase"])
+            .args(arguments)
+            .current_dir(&self.folder)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", super::text(&output));
+    }
+
+    pub fn kubectl(&self, arguments: &[&str]) -> String {
+        let output = self.try_kubectl(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", super::text(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn try_kubectl(&self, arguments: &[&str]) -> std::process::Output {
+        Command::new(self.programs.join(CONTROL).join("linux/kubectl"))
+            .arg("--kubeconfig")
+            .arg(self.admin())
+            .args(arguments)
+            .env("HOME", &self.folder)
+            .output()
+            .unwrap()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for child in self.children.iter_mut().rev() {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

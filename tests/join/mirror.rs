@@ -1,0 +1,112 @@
+//! A web server on loopback that holds what a plan downloads.
+
+use std::fs;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Map, Value, json};
+
+const PORT: u16 = 8080;
+
+pub struct Mirror {
+    folder: PathBuf,
+    server: Child,
+}
+
+impl Mirror {
+    pub fn new(folder: &Path) -> Self {
+        fs::create_dir_all(folder).unwrap();
+        let server = Command::new("python3")
+            .args(["-m", "http.server", "--bind", "127.0.0.1", "--directory"])
+            .arg(folder)
+            .arg(PORT.to_string())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while TcpStream::connect(("127.0.0.1", PORT)).is_err() {
+            std::thread::yield_now();
+        }
+        Self { folder: folder.to_owned(), server }
+    }
+
+    /// Puts a file of the same layout here for each artifact of the plan, and writes the overrides for them.
+    pub fn fill(&self, plan: &Value, programs: &Path, real: bool, overrides: &Path) {
+        let mut given = Map::new();
+        for resource in plan["resources"].as_array().unwrap() {
+            let properties = &resource["properties"];
+            let Some(url) = properties["url"].as_str() else { continue };
+            let component = component(url);
+            let name = url.rsplit('/').next().unwrap();
+            if properties["members"].is_array() {
+                let tree = self.folder.join(format!("tree-{component}"));
+                for member in properties["members"].as_array().unwrap() {
+                    let member = tree.join(member["member"].as_str().unwrap());
+                    fs::create_dir_all(member.parent().unwrap()).unwrap();
+                    program(programs, plan["kubernetes"].as_str().unwrap(), real, &member);
+                }
+                let done = Command::new("tar")
+                    .args(["--use-compress-program=gzip -1", "-cf"])
+                    .arg(self.folder.join(name))
+                    .arg("-C")
+                    .arg(&tree)
+                    .arg(".")
+                    .status()
+                    .unwrap();
+                assert!(done.success());
+                fs::remove_dir_all(&tree).unwrap();
+            } else {
+                fs::write(self.folder.join(name), format!("stands for {name}\n")).unwrap();
+            }
+            let digest = imagegen::embedded::sha256(&fs::read(self.folder.join(name)).unwrap());
+            given.insert(
+                component.to_owned(),
+                json!({"url": format!("http://127.0.0.1:{PORT}/{name}"), "sha256": digest}),
+            );
+        }
+        fs::write(overrides, Value::Object(given).to_string()).unwrap();
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn component(url: &str) -> &'static str {
+    [
+        ("/containerd-", "containerd"),
+        ("/kubernetes-node-", "kubernetes-node"),
+        ("/crictl-", "crictl"),
+        ("/hns.psm1", "hns.psm1"),
+        ("/CloudbaseInitSetup", "cloudbase-init"),
+    ]
+    .into_iter()
+    .find(|(part, _)| url.contains(part))
+    .unwrap_or_else(|| panic!("nothing stands for {url}"))
+    .1
+}
+
+/// The program that a member of an archive is; for those that no test starts, a text in its place.
+fn program(programs: &Path, kubernetes: &str, real: bool, member: &Path) {
+    let name = member.file_name().unwrap().to_str().unwrap();
+    let built = match name {
+        "containerd.exe" if !real => programs.join("cri.exe"),
+        "containerd.exe" | "crictl.exe" => programs.join(name),
+        _ => programs.join(kubernetes).join("windows").join(name),
+    };
+    if built.exists() {
+        fs::copy(&built, member).unwrap();
+    } else {
+        assert!(
+            ["ctr.exe", "containerd-shim-runhcs-v1.exe", "kubectl.exe", "kube-proxy.exe"].contains(&name),
+            "{} is not built",
+            built.display()
+        );
+        fs::write(member, "never started here\n").unwrap();
+    }
+}

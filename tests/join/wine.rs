@@ -1,0 +1,214 @@
+//! A Wine prefix as the machine that a plan is laid into.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+pub struct Wine {
+    prefix: PathBuf,
+    programs: PathBuf,
+}
+
+/// What Windows Server has and Wine lacks: its version, the identity of the machine, counters.
+const WINDOWS: &str = r#"Windows Registry Editor Version 5.00
+
+[HKEY_LOCAL_MACHINE\Software\Microsoft\Windows NT\CurrentVersion]
+"ProductName"="Windows Server 2022 Datacenter"
+"CurrentBuild"="20348"
+"CurrentBuildNumber"="20348"
+"CurrentVersion"="6.3"
+"CurrentMajorVersionNumber"=dword:0000000a
+"CurrentMinorVersionNumber"=dword:00000000
+"UBR"=dword:00000971
+
+[HKEY_LOCAL_MACHINE\System\HardwareConfig]
+"LastConfig"="{5f9a3c1e-0000-4000-8000-000000000001}"
+
+[HKEY_LOCAL_MACHINE\System\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters]
+"BootId"=dword:00000001
+
+[HKEY_CURRENT_USER\Software\Wine\DllOverrides]
+"pdh"="native"
+"powershell.exe"="native"
+"wmic.exe"="native"
+"#;
+
+/// Windows' own programs and libraries that kubelet and kubeadm call.
+const STAND_INS: &[(&str, &str)] = &[
+    ("bcryptprimitives.dll", r"C:\windows\system32"),
+    ("pdh.dll", r"C:\windows\system32"),
+    ("vmcompute.dll", r"C:\windows\system32"),
+    ("wmic.exe", r"C:\windows\system32\wbem"),
+    ("powershell.exe", r"C:\windows\system32\WindowsPowerShell\v1.0"),
+];
+
+impl Wine {
+    pub fn new(prefix: &Path, programs: &Path) -> Self {
+        fs::create_dir_all(prefix.join("drive_c")).unwrap();
+        let wine = Self { prefix: prefix.to_owned(), programs: programs.to_owned() };
+        wine.succeeds(&["cmd", "/c", "ver"]);
+        for (name, folder) in STAND_INS {
+            let folder = wine.path(folder);
+            fs::create_dir_all(&folder).unwrap();
+            // A copy through the link of a prefix would write to Wine itself.
+            let _ = fs::remove_file(folder.join(name));
+            fs::copy(programs.join(name), folder.join(name)).unwrap();
+        }
+        // Where the stand-ins of powershell.exe and wmic.exe write down what they were asked.
+        wine.import(WINDOWS);
+        wine
+    }
+
+    /// A path of Windows as the host has it, whatever its case.
+    pub fn path(&self, path: &str) -> PathBuf {
+        let relative = path.strip_prefix("C:\\").or_else(|| path.strip_prefix("c:\\")).unwrap_or(path);
+        let mut folder = self.prefix.join("drive_c");
+        for part in relative.split(['\\', '/']).filter(|part| !part.is_empty()) {
+            let found = fs::read_dir(&folder).ok().and_then(|entries| {
+                entries
+                    .flatten()
+                    .map(|entry| entry.file_name())
+                    .find(|name| name.to_string_lossy().eq_ignore_ascii_case(part))
+            });
+            folder.push(found.unwrap_or_else(|| part.into()));
+        }
+        folder
+    }
+
+    /// A program of the test's own, on the machine.
+    pub fn install(&self, name: &str, path: &str) {
+        fs::copy(self.programs.join(name), self.path(path)).unwrap();
+    }
+
+    fn command(&self, seconds: u32, program: &str) -> Command {
+        let mut command = Command::new("timeout");
+        command
+            .args(["--kill-after=5", &seconds.to_string(), program])
+            // kubeadm.exe writes to the current drive.
+            .current_dir(self.prefix.join("drive_c"))
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", &self.prefix)
+            .env("WINEPREFIX", &self.prefix)
+            .env("WINEDEBUG", "-all")
+            .env("WINEDLLOVERRIDES", "mscoree,mshtml=");
+        command
+    }
+
+    pub fn run(&self, seconds: u32, arguments: &[&str]) -> Output {
+        // Services that a program starts inherit its handles: a pipe would be open as long as they run.
+        let said = self.prefix.join("said");
+        let file = fs::File::create(&said).unwrap();
+        let status = self
+            .command(seconds, "wine")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().unwrap())
+            .stderr(file)
+            .status()
+            .unwrap();
+        Output { status, stdout: fs::read(said).unwrap(), stderr: Vec::new() }
+    }
+
+    fn succeeds(&self, arguments: &[&str]) -> Output {
+        let output = self.run(120, arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", super::text(&output));
+        output
+    }
+
+    /// A file of `reg.exe`.
+    pub fn import(&self, text: &str) {
+        let file = self.prefix.join("import.reg");
+        let bytes: Vec<u8> = "\u{feff}"
+            .chars()
+            .chain(text.replace('\n', "\r\n").chars())
+            .collect::<String>()
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        fs::write(&file, bytes).unwrap();
+        self.succeeds(&["reg", "import", &format!("Z:{}", file.to_str().unwrap().replace('/', "\\"))]);
+    }
+
+    /// Values below a key by name, as `reg.exe` writes them: `TYPE DATA`.
+    pub fn values(&self, key: &str) -> BTreeMap<String, String> {
+        let key = key.replace("HKLM:\\", "HKLM\\");
+        let output = self.run(60, &["reg", "query", &key]);
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| {
+                let mut parts = line.strip_prefix("    ")?.splitn(3, "    ");
+                let name = parts.next()?.to_owned();
+                Some((name, format!("{} {}", parts.next()?, parts.next().unwrap_or_default().trim_end())))
+            })
+            .collect()
+    }
+
+    /// Everything below C:\ in lower case, folders with a backslash at their end.
+    pub fn snapshot(&self) -> Vec<String> {
+        let drive = self.prefix.join("drive_c");
+        let mut paths: Vec<String> = walkdir::WalkDir::new(&drive)
+            .min_depth(1)
+            .into_iter()
+            .map(|entry| {
+                let entry = entry.unwrap();
+                let path = entry.path().strip_prefix(&drive).unwrap().to_str().unwrap().replace('/', "\\");
+                let end = if entry.file_type().is_dir() { "\\" } else { "" };
+                format!("c:\\{path}{end}").to_lowercase()
+            })
+            .collect();
+        paths.sort();
+        paths
+    }
+
+    /// Ends everything; the next program starts the services that start by themselves.
+    pub fn reboot(&self) {
+        for option in ["-k", "-w"] {
+            // There may be no server to end.
+            let _ended = self.command(60, "wineserver").arg(option).status().unwrap();
+        }
+        for _ in 0..200 {
+            let state = self.run(60, &["sc", "query", "containerd"]);
+            if super::text(&state).contains("RUNNING") {
+                return;
+            }
+        }
+        let log = fs::read_to_string(self.path(r"C:\var\log\containerd\containerd.log")).unwrap_or_default();
+        panic!("containerd does not run:\n{log}");
+    }
+
+    /// Takes the first instance of a pipe, which Wine gives to the first client although nobody serves it.
+    pub fn hold(&self, pipe: &str) -> Held {
+        let program = self.programs.join("pipetest.exe");
+        let mut child = self
+            .command(600, "wine")
+            .arg(program)
+            .args(["hold", pipe])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        assert!(line.starts_with("dial <nil>"), "{line}");
+        Held(child)
+    }
+}
+
+pub struct Held(Child);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Wine {
+    fn drop(&mut self) {
+        let _ = self.command(60, "wineserver").arg("-k").status();
+    }
+}
