@@ -1,19 +1,24 @@
 //! What a user types. Structs only: nothing is resolved here.
 
+mod bundle;
 mod cluster;
 mod join_data;
+mod network;
+mod selection;
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::model::choice::{Cni, Delivery, Format, HostAccess, OnError, Runtime, UnknownName};
-use crate::model::component::Confidence;
-use crate::model::selection::Updates;
-use crate::model::version::Version;
+use crate::model::choice::{Format, OnError};
 
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use join_data::JoinDataArgs;
+pub use network::{FetchArgs, NetworkArgs, PinArgs, StoreArgs, StoreWhat};
+pub use selection::SelectionArgs;
+use selection::{component, pair};
+
+pub use bundle::{BundleArgs, BundleWhat};
 
 /// Makes Windows node images for Kubernetes from a pinned, verified catalog.
 #[derive(Debug, Parser)]
@@ -89,6 +94,8 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Look after the store of downloaded files
     Store(StoreArgs),
+    /// Carry a build across an air gap: everything it needs in one checked zip
+    Bundle(BundleArgs),
     /// Explain a component, flag, gate, step, rule, variable or Windows setting
     #[command(after_help = "Examples:
   imagegen explain containerd --k8s 1.20.0
@@ -128,98 +135,6 @@ pub enum Command {
     Schema(SchemaArgs),
 }
 
-/// What an image is to be. Flags win over the image definition.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Selection")]
-pub struct SelectionArgs {
-    /// Image definition; `imagegen.json` in the working folder where there is one.
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Where the image is built (`imagegen list targets`).
-    #[arg(long)]
-    pub target: Option<String>,
-
-    /// Windows release (`imagegen list windows`) [default: the newest that the Kubernetes version supports best].
-    #[arg(long, value_name = "RELEASE")]
-    pub windows: Option<String>,
-
-    /// Kubernetes version: `1.20`, `1.20.0` or `stable` [default: stable].
-    #[arg(long, value_name = "VERSION")]
-    pub k8s: Option<String>,
-
-    /// Container runtime: `containerd` or `docker`.
-    #[arg(long)]
-    pub runtime: Option<Runtime>,
-
-    /// Pod network to carry programs for: none, flannel-hostgw, flannel-overlay, win-bridge,
-    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico, ovn-kubernetes, l3 [default: none].
-    #[arg(long)]
-    pub cni: Option<Cni>,
-
-    /// How agents reach the host: `hostprocess`, `wins` or `services`.
-    #[arg(long, value_name = "ACCESS")]
-    pub host_access: Option<HostAccess>,
-
-    /// How payloads reach the guest: download, media, upload or mirror.
-    #[arg(long)]
-    pub delivery: Option<Delivery>,
-
-    /// Version of a component in the place of the default. Repeatable.
-    #[arg(long, value_name = "NAME=VERSION", value_parser = component)]
-    pub component: Vec<(String, Version)>,
-
-    /// Variable of the target. Repeatable; lists and maps are JSON. Secrets come from the environment.
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
-    pub variables: Vec<(String, String)>,
-
-    /// Container image to pull while baking, with its digest. Repeatable.
-    #[arg(long = "image", value_name = "NAME@DIGEST")]
-    pub images: Vec<String>,
-
-    /// Optional feature (`imagegen list features`). Repeatable.
-    #[arg(long = "feature", value_name = "NAME")]
-    pub features: Vec<String>,
-
-    /// Windows updates during the bake: `none`, or updates (`KB5058411`) and categories
-    /// (`SecurityUpdates`), separated by commas. Files with digests stand in the image definition.
-    #[arg(long, value_name = "LIST", value_parser = updates)]
-    pub updates: Option<Updates>,
-
-    /// Mirror of a registry. Repeatable; the first one of a registry is asked first.
-    #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = pair)]
-    pub mirrors: Vec<(String, String)>,
-
-    /// HTTP proxy of the finished node.
-    #[arg(long, value_name = "URL")]
-    pub http_proxy: Option<String>,
-
-    /// HTTPS proxy of the finished node.
-    #[arg(long, value_name = "URL")]
-    pub https_proxy: Option<String>,
-
-    /// Names and networks that the finished node reaches without proxy.
-    #[arg(long, value_name = "LIST")]
-    pub no_proxy: Option<String>,
-
-    /// Replace part of how a component is published. Repeatable; FIELD is url, sha256, sha512, size, kind,
-    /// checksums, publisher, roots or signature.{kind,url,key,identity,issuer}.
-    #[arg(long = "override", value_name = "COMPONENT.FIELD=VALUE", help_heading = "Trust")]
-    pub override_fields: Vec<String>,
-
-    /// The same as a file: component or URL prefix → fields.
-    #[arg(long, value_name = "FILE", help_heading = "Trust")]
-    pub overrides: Option<PathBuf>,
-
-    /// Take `https://HOST/PATH` from URL/HOST/PATH: same bytes, same pins.
-    #[arg(long, value_name = "URL", help_heading = "Trust")]
-    pub mirror: Option<String>,
-
-    /// What every artifact must satisfy (manifests/policy/regulated.json is an example).
-    #[arg(long, value_name = "FILE", help_heading = "Trust")]
-    pub policy: Option<PathBuf>,
-}
-
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workspace")]
 pub struct WorkspaceArgs {
@@ -246,71 +161,6 @@ pub struct LockUseArgs {
     /// Do not read a lockfile.
     #[arg(long)]
     pub ignore_lock: bool,
-}
-
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Network")]
-pub struct NetworkArgs {
-    /// Directory of downloaded files [default: imagegen/store in the user's cache directory].
-    #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE")]
-    pub store: Option<PathBuf>,
-
-    /// Downloads at a time.
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub jobs: usize,
-
-    /// Never open a socket: everything must be in the store.
-    #[arg(long)]
-    pub offline: bool,
-
-    /// Host that may be asked over plain HTTP; loopback always may. Repeatable.
-    #[arg(long, value_name = "HOST")]
-    pub allow_http: Vec<String>,
-
-    /// Proxy for downloads, in the place of what the environment says.
-    #[arg(long, value_name = "URL")]
-    pub proxy: Option<String>,
-
-    /// Certificates in PEM that servers may be signed by, besides the system's. Repeatable.
-    #[arg(long, value_name = "FILE")]
-    pub ca_file: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct FetchArgs {
-    #[command(flatten)]
-    pub selection: SelectionArgs,
-    #[command(flatten)]
-    pub lock: LockUseArgs,
-    #[command(flatten)]
-    pub network: NetworkArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct StoreArgs {
-    #[command(subcommand)]
-    pub what: StoreWhat,
-
-    /// Directory of downloaded files [default: imagegen/store in the user's cache directory].
-    #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE", global = true)]
-    pub store: Option<PathBuf>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum StoreWhat {
-    /// Hash every file, take out those that are not what their names say
-    Verify,
-    /// Remove files that were not used for a while, and leftovers of killed processes
-    Gc {
-        /// Days without use.
-        #[arg(long, default_value_t = 30)]
-        days: u32,
-        /// Keep what this lockfile names. Repeatable.
-        #[arg(long, value_name = "FILE")]
-        lock: Vec<PathBuf>,
-    },
-    /// Print where the store is
-    Path,
 }
 
 #[derive(Debug, Args)]
@@ -431,78 +281,7 @@ pub enum CatalogWhat {
 }
 
 #[derive(Debug, Args)]
-pub struct PinArgs {
-    /// A component of the catalog.
-    pub component: String,
-    /// The version that the digest is of.
-    pub version: Version,
-
-    /// The file itself: SHA-256, SHA-512 and size are read off it.
-    #[arg(long, value_name = "FILE")]
-    pub from: Option<PathBuf>,
-
-    /// SHA-256, in lower-case hexadecimal.
-    #[arg(long, value_name = "HEX")]
-    pub sha256: Option<String>,
-
-    /// SHA-512, in lower-case hexadecimal.
-    #[arg(long, value_name = "HEX")]
-    pub sha512: Option<String>,
-
-    /// Size in bytes.
-    #[arg(long)]
-    pub size: Option<u64>,
-
-    /// Where the digest was found. Repeatable.
-    #[arg(long, required = true)]
-    pub source: Vec<String>,
-
-    /// How well it is attested: low, medium, high or authoritative.
-    #[arg(long, default_value = "medium", value_parser = confidence)]
-    pub confidence: Confidence,
-
-    /// Anything worth knowing.
-    #[arg(long)]
-    pub note: Option<String>,
-}
-
-#[derive(Debug, Args)]
 pub struct SchemaArgs {
     /// Which schema; without it, the names.
     pub name: Option<String>,
-}
-
-fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write it as NAME=VALUE".to_owned()),
-    }
-}
-
-fn confidence(text: &str) -> Result<Confidence, String> {
-    match serde_json::from_value(text.into()) {
-        Ok(confidence) if confidence >= Confidence::Low => Ok(confidence),
-        _ => Err("one of low, medium, high, authoritative".to_owned()),
-    }
-}
-
-fn updates(text: &str) -> Result<Updates, String> {
-    let mut updates = Updates::default();
-    if text == "none" {
-        return Ok(updates);
-    }
-    for word in text.split(',').map(str::trim) {
-        if word.starts_with("KB") {
-            updates.kbs.push(word.to_owned());
-        } else {
-            updates.categories.push(word.parse().map_err(|error: UnknownName| error.to_string())?);
-        }
-    }
-    Ok(updates)
-}
-
-fn component(text: &str) -> Result<(String, Version), String> {
-    let (name, version) = pair(text).map_err(|_| "write it as NAME=VERSION".to_owned())?;
-    let version: Version = version.parse().map_err(|error| format!("{error}"))?;
-    Ok((name, version))
 }

@@ -1,6 +1,7 @@
 //! Errors as a user meets them: one line of causes, a hint, and a class that is the exit code.
 
 use crate::bake::BakeError;
+use crate::bundle::BundleError;
 use crate::catalog::CatalogError;
 use crate::cluster::ClusterError;
 use crate::fetch::{FetchError, FetchFailure};
@@ -19,6 +20,7 @@ use crate::prove::ProveError;
 use crate::render::RenderError;
 use crate::resolve::ResolveError;
 use crate::tools::ToolError;
+use crate::verify::ProofError;
 
 /// What went wrong, as far as scripts tell it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,6 +158,15 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             ToolError::Archive { .. } => ErrorClass::Verification,
             ToolError::File(_) => ErrorClass::Internal,
         });
+    }
+    if let Some(error) = cause.downcast_ref::<BundleError>() {
+        return Some(match error {
+            BundleError::Proof { .. } => ErrorClass::Verification,
+            BundleError::Write { .. } | BundleError::File(_) => ErrorClass::Internal,
+        });
+    }
+    if cause.is::<ProofError>() {
+        return Some(ErrorClass::Verification);
     }
     if cause.is::<HttpError>() {
         return Some(ErrorClass::Fetch);

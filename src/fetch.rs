@@ -18,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::io::fs::{Digests, digests};
 use crate::io::http::{Http, Secret, public};
+use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
 use crate::model::component::DigestAlgorithm;
 use crate::model::resource::PinAlgorithm;
@@ -187,6 +188,19 @@ impl Fetcher {
         };
         let fetched = self.one(&request, &Downloads::silent(), 1)?;
         crate::io::fs::read(fetched.path()).map_err(|error| failed(error.into()))
+    }
+
+    /// Headers that a registry wants for an image. Without network none are needed: the store has
+    /// the files, or it has not.
+    ///
+    /// # Errors
+    /// The registry cannot be reached, or wants more than a token.
+    pub fn authorize(&self, image: &Reference) -> Result<Vec<(String, Secret)>, FetchError> {
+        if self.http.is_offline() {
+            return Ok(Vec::new());
+        }
+        Handle::block_on(self.runtime.handle(), oci::authorize(&self.http, image))
+            .map_err(|error| FetchError::new(&image.name, FetchFailure::Http(error)))
     }
 
     fn one(

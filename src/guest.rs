@@ -201,7 +201,7 @@ fn scripts(provisioners: &Tree) -> BTreeMap<String, String> {
 /// Scripts that go into the guest, by their path in the payload.
 #[must_use]
 pub fn script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
-    ["engine", "resources"]
+    ["engine", "node", "resources"]
         .into_iter()
         .flat_map(|folder| provisioners.list(folder))
         .filter(|path| has_suffix(path, "ps1") || has_suffix(path, "psm1"))

@@ -44,6 +44,8 @@ pub mod join;
 pub mod prove;
 pub mod tools;
 
+pub mod bundle;
+
 pub mod render;
 
 pub mod bake;

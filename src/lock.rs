@@ -32,7 +32,9 @@ pub struct Lock {
     pub pause: String,
     /// The target's variables that name the source image.
     pub base_image: BTreeMap<String, Value>,
-    pub packer: PlannedPacker,
+    /// None where no image is baked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packer: Option<PlannedPacker>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyUsed>,
     /// By component.
@@ -164,7 +166,9 @@ impl Lock {
         };
         differ("policy", &policy(&self.policy), &policy(&fresh.policy));
         differ("Kubernetes", &self.kubernetes, &fresh.kubernetes);
-        differ("Packer", &self.packer.version, &fresh.packer.version);
+        if let (Some(locked), Some(now)) = (&self.packer, &fresh.packer) {
+            differ("Packer", &locked.version, &now.version);
+        }
         let locked: BTreeMap<&str, &PlannedArtifact> =
             self.artifacts.iter().map(|artifact| (artifact.component.as_str(), artifact)).collect();
         for now in &fresh.artifacts {

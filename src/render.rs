@@ -3,6 +3,7 @@
 //! HCL is static text with blocks chosen by tags in comments; values travel as JSON, where
 //! `${…}` is text. Secrets have no place in a workspace: it can be published.
 
+mod bundle;
 mod hcl;
 mod payload;
 
@@ -17,9 +18,10 @@ use crate::model::json::{self, JsonError};
 use crate::model::plan::Plan;
 use crate::model::target::{PackerBase, Target, Variable};
 
+pub use bundle::{Archive, archive, archive_names};
 pub use hcl::template as hcl_template;
 
-/// Files of a workspace.
+/// Files of a workspace for Packer.
 pub const FILES: &[&str] = &[
     "README.md",
     "build.pkr.hcl",
@@ -36,7 +38,7 @@ pub const FILES: &[&str] = &[
 #[derive(Debug, Clone)]
 pub struct Workspace {
     pub files: BTreeMap<String, Vec<u8>>,
-    /// SHA-256 of `payload.zip`.
+    /// SHA-256 of `payload.zip`; of the guest plan where there is none.
     pub payload: String,
     /// SHA-256 of `imagegen.lock.json`.
     pub lock: String,
@@ -105,9 +107,12 @@ pub fn render(
     packer: &Tree,
     provisioners: &Tree,
 ) -> Result<Workspace, RenderError> {
+    if plan.target.image.is_none() {
+        return bundle::bundle(plan, lock, guest, packer, provisioners);
+    }
     let base = packer_base(packer)?;
     let guest_plan = plan_json(&guest.plan);
-    let payload = payload::payload(&guest_plan, provisioners)?;
+    let payload = payload::archive(&payload::files(&guest_plan, provisioners))?;
     let payload_digest = sha256(&payload);
     let lock_text = lock.encode();
     let lock_digest = sha256(lock_text.as_bytes());
@@ -174,11 +179,13 @@ pub fn context(plan: &Plan) -> Value {
         })
         .chain([("updates".to_owned(), json!(plan.searches_updates()))])
         .collect();
-    let plugin = plan.packer.plugins.first();
+    let packer = plan.packer.as_ref();
+    let plugin = packer.and_then(|packer| packer.plugins.first());
+    let image = plan.target.image.as_ref();
     json!({
         "has": has,
         "uses": uses,
-        "packer": { "version": plan.packer.version },
+        "packer": { "version": packer.map_or("", |packer| packer.version.as_str()) },
         "plugin": {
             "address": plugin.map_or("", |plugin| plugin.source.as_str()),
             "version": plugin.map_or("", |plugin| plugin.version.as_str()),
@@ -186,8 +193,8 @@ pub fn context(plan: &Plan) -> Value {
         "target": {
             "name": plan.target.name,
             "title": plan.target.title,
-            "builder": plan.target.builder,
-            "build_user": plan.target.guest.build_user,
+            "builder": image.map_or("", |image| &image.builder),
+            "build_user": image.map_or("", |image| &image.guest.build_user),
         },
         "image": {
             "windows": plan.windows.release,

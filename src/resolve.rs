@@ -54,6 +54,7 @@ pub fn resolve(
     let delivery = choices::delivery(&target, selection, &mut refusals);
     let mut situation = Situation {
         target: target.name.clone(),
+        image: target.image.is_some(),
         windows: windows.release.clone(),
         kubernetes: kubernetes.clone(),
         runtime,
@@ -90,7 +91,7 @@ pub fn resolve(
             target: &target,
             windows: &windows,
             selection,
-            packer: &planned_packer,
+            packer: planned_packer.as_ref(),
             surroundings,
             image_name: format!("windows-{}-k8s-{kubernetes}", windows.release),
         },

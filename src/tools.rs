@@ -27,12 +27,6 @@ pub enum ToolError {
     File(#[from] FileError),
 }
 
-impl From<ProofError> for ToolError {
-    fn from(error: ProofError) -> Self {
-        Self::Archive { name: String::new(), error }
-    }
-}
-
 /// Lays verified tools out in the store: `tools/<digest>/packer`, and plugins in a directory of
 /// their own for this set of them.
 ///
@@ -59,34 +53,29 @@ pub fn install(
 /// The one program of an archive, under its own name.
 fn program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf, ToolError> {
     let artifact = verified.artifact();
-    let named = |error: ToolError| match error {
-        ToolError::Archive { error, .. } => {
-            ToolError::Archive { name: format!("{} {}", artifact.component, artifact.version), error }
-        }
-        other => other,
+    let named = |error: ProofError| ToolError::Archive {
+        name: format!("{} {}", artifact.component, artifact.version),
+        error,
     };
-    let names: Vec<String> = artifact.members.iter().map(|member| member.member.clone()).collect();
+    let malformed = |reason: String| named(ProofError::new("archive-unreadable", reason));
+    let format = artifact
+        .kind
+        .archive_format()
+        .ok_or_else(|| malformed("a tool is published as an archive".to_owned()))?;
+    let wanted = Wanted::names(artifact.members.iter().map(|member| &member.member));
+    let file = fs::open(verified.fetched().path())?;
     let mut programs = Vec::new();
-    let format = artifact.kind.archive_format().ok_or_else(|| {
-        named(ProofError::new("archive-malformed", "a tool is published as an archive").into())
-    })?;
-    archive::members(
-        fs::open(verified.fetched().path())?,
-        format,
-        Wanted::Names(&names),
-        &Limits::default(),
-        &mut |name, content| {
-            let mut bytes = Vec::new();
-            content
-                .read_to_end(&mut bytes)
-                .map_err(|error| ProofError::new("archive-malformed", format!("`{name}`: {error}")))?;
-            programs.push((name.to_owned(), bytes));
-            Ok::<(), ToolError>(())
-        },
-    )
+    archive::members(file, format, &wanted, &Limits::default(), &mut |entry, content| {
+        let mut bytes = Vec::new();
+        content
+            .read_to_end(&mut bytes)
+            .map_err(|error| ProofError::new("archive-unreadable", format!("`{}`: {error}", entry.name)))?;
+        programs.push((entry.name.clone(), bytes));
+        Ok(())
+    })
     .map_err(named)?;
     let Some((name, bytes)) = programs.into_iter().next() else {
-        return Err(named(ProofError::new("archive-absent", "no program is listed for it").into()));
+        return Err(malformed("no program is listed for it".to_owned()));
     };
     let path = folder.join(name.rsplit('/').next().unwrap_or(&name));
     // Compared and not taken for granted: it is what will run.

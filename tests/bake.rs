@@ -12,14 +12,16 @@ use crate::support::{Test, files, needs, root};
 const READY: &str = "build --target azure --k8s 1.20.0 --host-access services --out o \
                      --var location=westeurope --var managed_image_resource_group_name=rg";
 
-/// A test with a program `packer` on its PATH that is this shell script.
+const PLAN: &str = "plan --target azure --k8s 1.20.0 --host-access services";
+
+/// A test with a program `packer` that is this shell script.
 fn with_packer(script: &str) -> Test {
     use std::os::unix::fs::PermissionsExt as _;
     let test = Test::new().file("bin/packer", &format!("#!/bin/sh\n{script}\n"));
     let program = test.folder.join("bin/packer");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
-    let path = format!("{}:/usr/bin:/bin", test.folder.join("bin").display());
-    test.env("PATH", &path)
+    let program = program.display().to_string();
+    test.line(READY).stocked(PLAN).args(["--packer", &program])
 }
 
 const MANIFEST: &str = r#"cat > packer-manifest.json <<'M'
@@ -32,7 +34,7 @@ const REPORT: &str = r#"echo '{"schema": "imagegen.dev/check-report/v1", "passed
 
 #[test]
 fn the_image_is_what_this_run_made() {
-    let test = with_packer(&format!("[ \"$1\" = build ] || exit 0\n{MANIFEST}\n{REPORT}")).line(READY);
+    let test = with_packer(&format!("[ \"$1\" = build ] || exit 0\n{MANIFEST}\n{REPORT}"));
     let ran = test.succeeds();
     assert_eq!(ran.stdout, "/subscriptions/s/images/i\n");
     let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
@@ -78,7 +80,7 @@ fn a_packer_that_fails_is_told_apart() {
             "the check report of the baked machine cannot be read",
         ),
     ] {
-        let test = with_packer(&script).line(READY);
+        let test = with_packer(&script);
         test.fails(code, &[said]);
         assert!(test.exists("o/packer.log") && !test.exists("o/image.json"), "{script}");
         // What a failed bake leaves does not stand in the way of the next one.
@@ -92,8 +94,7 @@ fn failed_checks_have_their_own_exit_code() {
         {"name": "kubernetes/kubelet", "result": "drifted", "differences": [{"property": "startType", "expected": "manual", "actual": "disabled"}]},
         {"name": "checks/crictl", "result": "unchanged"}]}"#;
     let test =
-        with_packer(&format!("[ $1 = build ] || exit 0\ncat > check-report.json <<'R'\n{report}\nR\nexit 1"))
-            .line(READY);
+        with_packer(&format!("[ $1 = build ] || exit 0\ncat > check-report.json <<'R'\n{report}\nR\nexit 1"));
     test.fails(8, &["drifted kubernetes/kubelet: startType is disabled, expected manual"]);
 }
 
@@ -104,8 +105,7 @@ fn secrets_reach_packer_through_its_environment_alone() {
     ))
     .env("ARM_CLIENT_SECRET", "s3cret-of-the-test")
     .env("ARM_CLIENT_ID", "00000000-0000-0000-0000-000000000001")
-    .env("ARM_SUBSCRIPTION_ID", "00000000-0000-0000-0000-000000000002")
-    .line(READY);
+    .env("ARM_SUBSCRIPTION_ID", "00000000-0000-0000-0000-000000000002");
     let ran = test.succeeds();
     assert!(test.text("o/packer.log").contains("secret is <sensitive>"), "{}", test.text("o/packer.log"));
     for (name, bytes) in files(&test.folder) {
@@ -118,8 +118,7 @@ fn secrets_reach_packer_through_its_environment_alone() {
 fn an_interrupt_lets_packer_clean_up() {
     let test = with_packer(
         "[ $1 = build ] || exit 0\ntrap 'echo cleaned > cleaned; exit 1' INT\necho started > started\nwhile :; do read -t 1 x < fifo; done",
-    )
-    .line(READY);
+    );
     let mut child = test
         .command()
         .stdout(std::process::Stdio::null())
@@ -163,6 +162,7 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
         .file("imagegen.json", r#"{"packer": {"version": "1.12.0", "plugins": {"azure": "1.4.5"}}}"#)
         .file("report.json", r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#)
         .line(READY)
+        .stocked(PLAN)
         .args([
             "--var", "output=managed_image_and_gallery", "--var", "auth=client_secret",
             "--var", "gallery_resource_group=rg", "--var", "gallery_name=nodes",
@@ -215,6 +215,7 @@ fn an_interrupt_makes_the_real_packer_clean_up() {
     let test = Test::new()
         .file("imagegen.json", r#"{"packer": {"version": "1.12.0", "plugins": {"azure": "1.4.5"}}}"#)
         .line(READY)
+        .stocked(PLAN)
         .args(["--var", "auth=client_secret", "--packer", packer.to_str().expect("path")]);
     let records = test.folder.join("records");
     // The first script of the guest never ends; when it has begun, imagegen alone gets the signal.

@@ -108,11 +108,12 @@ fn a_place_that_cannot_be_written_is_named() {
 
 #[test]
 fn a_stale_lock_says_what_moved() {
-    let locked = Test::new().line("lock --target azure --k8s 1.20.0");
+    let locked = Test::new().line("lock --target azure --k8s 1.20.0 --host-access services");
     locked.succeeds();
     let lock = locked.text("imagegen.lock.json");
     assert!(!lock.contains("timestamp"));
-    let build = |line: &str| Test::new().file("imagegen.lock.json", &lock).line(line);
+    let build =
+        |line: &str| Test::new().file("imagegen.lock.json", &lock).line(line).line("--host-access services");
     build("build --target azure --k8s 1.20.0 --no-bake --locked").succeeds();
     build("build --target azure --k8s 1.20.5 --no-bake --locked")
         .fails(3, &["is stale", "`kubernetes` was 1.20.0 and is 1.20.5", "run `imagegen lock`"]);
@@ -127,15 +128,24 @@ fn a_stale_lock_says_what_moved() {
 
 #[test]
 fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
-    Test::new().line("build --target azure --k8s 1.20.0").fails(5, &["an artifact is unpinned: wins 0.1.3"]);
     Test::new()
         .line("build --target azure --k8s 1.20.0 --host-access services")
         .fails(7, &["these variables have no value: location, managed_image_resource_group_name"]);
-    let test = Test::new().line(
-        "build --target azure --k8s 1.20.0 --host-access services --out o --var location=westeurope \
-         --var managed_image_resource_group_name=rg",
-    );
-    test.fails(7, &["Packer is not on the PATH", "install Packer"]);
+    let ready =
+        "--target azure --k8s 1.20.0 --var location=westeurope --var managed_image_resource_group_name=rg";
+    Test::new()
+        .line("build --offline")
+        .line(ready)
+        .fails(4, &["wins 0.1.3", "is not in the store", "run `imagegen fetch`"]);
+    Test::new()
+        .line("build --offline --out o --host-access services")
+        .line(ready)
+        .fails(4, &["is not in the store"]);
+    let test = Test::new()
+        .line("build --out o --host-access services --packer /nowhere/packer")
+        .line(ready)
+        .stocked("plan --target azure --k8s 1.20.0 --host-access services");
+    test.fails(7, &["/nowhere/packer is not there", "install Packer"]);
     assert!(test.exists("o/payload.zip"), "the workspace was written");
 }
 

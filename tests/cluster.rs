@@ -108,7 +108,7 @@ fn cases() -> Vec<Case> {
             }
             let Some(plan) = plan(&catalog, &line, runtime, access, cni) else { continue };
             let mut input = input();
-            if matches!(cni, Cni::None | Cni::Sdnoverlay) {
+            if matches!(cni, Cni::None | Cni::Sdnoverlay | Cni::OvnKubernetes | Cni::L3) {
                 input.hns_network = Some("mine".to_owned());
             }
             match manifests(&input, &plan, &catalog, &paths) {
@@ -124,6 +124,8 @@ fn cases() -> Vec<Case> {
     }
     let expected = [
         (HostAccess::Hostprocess, Cni::Sdnoverlay),
+        (HostAccess::Hostprocess, Cni::OvnKubernetes),
+        (HostAccess::Wins, Cni::OvnKubernetes),
         (HostAccess::Wins, Cni::WinOverlay),
         (HostAccess::Wins, Cni::Sdnoverlay),
         (HostAccess::Wins, Cni::Calico),

@@ -114,7 +114,7 @@ fn d4_the_clock_is_the_targets() {
     let trees = trees(None).expect("the catalog");
     let mut plan = plan(&azure("1.36.4"), &trees).expect("a plan");
     for utc in [false, true] {
-        plan.target.guest.rtc_utc = utc;
+        plan.target.image.as_mut().expect("image").guest.rtc_utc = utc;
         let (guest, _) = predicted(&plan, &trees).expect("a machine");
         let text = file(&guest, r"\cloudbase-init.conf").content.clone().expect("content");
         assert_eq!(options(&text)["real_time_clock_utc"], utc.to_string());

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod archive;
 mod authenticode;
 mod bake;
 mod catalog;
@@ -15,6 +16,7 @@ mod cli;
 mod cluster;
 mod combinations;
 mod defects;
+mod detached;
 mod fetch;
 mod guest_static;
 mod join_data;

@@ -154,7 +154,7 @@ fn old_kubelets_are_built_with_every_flaw_named() {
         .filter_map(|warning| warning["subject"].as_str())
         .collect();
     assert!(flaws.contains(&"CVE-2023-5528") && flaws.len() >= 5, "{flaws:?}");
-    let test = Test::new().line("lock --target azure --k8s 1.20.0");
+    let test = Test::new().line("lock --target azure --k8s 1.20.0 --host-access services");
     test.succeeds();
     assert!(test.text("imagegen.lock.json").contains("first fixed in 1.25.16"));
     let new = Test::new().line("plan --target azure --k8s 1.36.4 --format json").succeeds().stdout;

@@ -132,7 +132,7 @@ function Get-Download {
     if ((Get-Digest -Path $path -Algorithm $item.algorithm) -ceq $item.digest) { return $null }
     @{
         name = $Resource.name
-        url = $item.url
+        url = (Select-Source -Url $item.url -Digest $item.digest)
         path = $path
         algorithm = $item.algorithm
         digest = $item.digest
@@ -281,7 +281,7 @@ function Invoke-Phase {
 }
 
 # What the test of a phase compares. The phase test stands for the whole machine before sealing, firstboot for a
-# clone, whose services have been started and told to start since.
+# clone and a node: there, services have been started and told to start since.
 function Select-TestResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
@@ -290,9 +290,16 @@ function Select-TestResource {
     if ($Phase -eq 'firstboot') { $phases = @('prepare', 'install', 'test', 'firstboot') }
     $found = @($Plan.resources | Where-Object { $_.phase -in $phases })
     if ($Phase -ne 'firstboot') { return $found }
-    $found | Where-Object {
-        $lives = $null -eq $_.PSObject.Properties['lifetime'] -or $_.lifetime -ne 'build'
-        $lives -and $_.type -notin 'service', 'windowsUpdate'
+    foreach ($resource in $found) {
+        $lives = $null -eq $resource.PSObject.Properties['lifetime'] -or $resource.lifetime -ne 'build'
+        if (-not $lives -or $resource.type -eq 'windowsUpdate') { continue }
+        if ($resource.type -eq 'service') {
+            $properties = $resource.properties.PSObject.Properties
+            foreach ($name in 'startType', 'state') {
+                if ($null -ne $properties[$name]) { $properties.Remove($name) }
+            }
+        }
+        $resource
     }
 }
 
@@ -300,7 +307,7 @@ function Select-TestResource {
 function Test-Phase {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase,
-        [Parameter(Mandatory)] [string[]] $Report)
+        [string[]] $Report = @())
     $result = New-Result -Phase $Phase -Mode 'test'
     $resources = @(Select-TestResource -Plan $Plan -Phase $Phase)
     $entries = New-Object -TypeName Collections.ArrayList
@@ -316,7 +323,7 @@ function Test-Phase {
         Write-Entry -Entry $entry -Place "$($entries.Count)/$($resources.Count)"
     }
     Write-Line -Text "$($entries.Count) checked, $($result.failed) not as planned"
-    if ($Phase -eq 'test') {
+    if ($Report.Count -gt 0) {
         $content = New-Report -Plan $Plan -Entries ($entries.ToArray()) -Failed $result.failed
         foreach ($path in $Report) {
             Write-TextFile -Path $path -Content (ConvertTo-Json -InputObject $content -Depth 6)

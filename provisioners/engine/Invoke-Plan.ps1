@@ -26,7 +26,7 @@ File that gets one JSON line per resource.
 Script with the abilities of Windows; another one in a simulation.
 
 .PARAMETER Report
-Another place for the check report, which is written beside the plan in any case.
+Another place for the check report; that of phase test is written beside the plan in any case.
 
 .PARAMETER ReportOnly
 Exit 0 although checks failed: the report says so, and sealing is refused all the same.
@@ -66,7 +66,7 @@ function Assert-Script {
             throw "script $($script.Name) is $found, the plan was rendered with $($script.Value)"
         }
     }
-    foreach ($folder in 'engine', 'resources') {
+    foreach ($folder in 'engine', 'node', 'resources') {
         foreach ($file in Get-ChildItem -LiteralPath (Join-Path -Path $Root -ChildPath $folder) -Force) {
             $name = "$folder/$($file.Name)"
             if (-not $known.ContainsKey($name)) { throw "$name is no script of the plan" }
@@ -83,7 +83,9 @@ try {
     Assert-Script -Scripts $content.scripts -Root (Split-Path -Path $PSScriptRoot)
     $folder = [IO.Path]::GetDirectoryName($planPath)
     $sealReport = Join-Path -Path $folder -ChildPath 'check-report.json'
-    $reports = @($sealReport)
+    # What a clone has is no proof for sealing.
+    $reports = @()
+    if ($Phase -eq 'test') { $reports += $sealReport }
     if ($Report) { $reports += $Report }
     if (-not $Journal) { $Journal = Join-Path -Path $folder -ChildPath 'journal.jsonl' }
     Import-Module -Name "$PSScriptRoot/Engine.psm1" -ArgumentList $Platform, $folder, $Journal -Force

@@ -177,6 +177,15 @@ function Save-PinnedFile {
     }
 }
 
+# A file of that digest that came with the plan is taken in the place of the URL; its bytes are checked as ever.
+function Select-Source {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Url, [Parameter(Mandatory)] [string] $Digest)
+    $path = Join-Path -Path $script:Root -ChildPath "artifacts/$Digest"
+    if ([IO.File]::Exists($path)) { return ([uri]$path).AbsoluteUri }
+    $Url
+}
+
 # The pinned bytes at a path: those that are there, if their digest is the pinned one, else a download.
 function Confirm-PinnedFile {
     [CmdletBinding()]
@@ -184,7 +193,8 @@ function Confirm-PinnedFile {
         [Parameter(Mandatory)] [string] $Algorithm, [Parameter(Mandatory)] [string] $Digest)
     if ((Get-Digest -Path $Path -Algorithm $Algorithm) -ceq $Digest) { return }
     $seconds = [int][Math]::Ceiling((Get-TimeLeft -Doing 'starting a download') / 1000)
-    $item = @{ name = $script:Current.name; url = $Url; path = $Path; algorithm = $Algorithm; digest = $Digest }
+    $item = @{ name = $script:Current.name; path = $Path; algorithm = $Algorithm; digest = $Digest }
+    $item.url = Select-Source -Url $Url -Digest $Digest
     $item.seconds = $seconds
     Save-PinnedFile -Items @($item)
 }

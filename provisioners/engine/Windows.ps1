@@ -552,3 +552,51 @@ function Invoke-ScriptText {
     $arguments += @('-EncodedCommand', $encoded)
     (Invoke-Native -Program (Get-PowerShellPath) -Arguments $arguments).output
 }
+
+# What a local service answers, $null when it does not or not well.
+function Get-UrlText {
+    [CmdletBinding()]
+    param([string] $Url)
+    $arguments = @('--fail', '--silent', '--max-time', '5', '--noproxy', '*', $Url)
+    $result = Invoke-Native -Program "$script:System32\curl.exe" -Arguments $arguments -Accept @()
+    if ($result.exitCode -eq 0) { $result.output }
+}
+
+# Warnings and errors of the system, and all of the container services.
+function Get-EventText {
+    [CmdletBinding()]
+    param([int] $Hours)
+    $since = (Get-Date).AddHours(-$Hours)
+    $filters = @(@{ LogName = 'System', 'Application'; Level = 1, 2, 3; StartTime = $since })
+    foreach ($name in 'Microsoft-Windows-Host-Network-Service-Admin', 'Microsoft-Windows-Hyper-V-Compute-Admin') {
+        $filters += @{ LogName = $name; StartTime = $since }
+    }
+    foreach ($filter in $filters) {
+        foreach ($item in Get-WinEvent -FilterHashtable $filter -MaxEvents 2000 -ErrorAction SilentlyContinue) {
+            $from = "$($item.LogName) $($item.ProviderName) $($item.Id)"
+            '{0:o} {1}: {2}' -f $item.TimeCreated, $from, $item.Message
+        }
+    }
+}
+
+function Test-Administrator {
+    [CmdletBinding()]
+    param()
+    $principal = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()
+    $principal.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)
+}
+
+# Bytes that are free where Windows is.
+function Get-FreeSpace {
+    [CmdletBinding()]
+    param()
+    (Get-CimInstance -ClassName 'Win32_LogicalDisk' -Filter "DeviceID='$env:SystemDrive'").FreeSpace
+}
+
+# In a few seconds, so that the caller can still end.
+function Request-Restart {
+    [CmdletBinding()]
+    param()
+    $arguments = @('/r', '/t', '5', '/d', 'p:4:1')
+    $null = Invoke-Native -Program "$script:System32\shutdown.exe" -Arguments $arguments
+}

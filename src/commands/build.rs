@@ -51,6 +51,10 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
     }
     printer.note(&format!("workspace: {}", written.folder.display()));
     let pinned = written.lock.pinned()?;
+    if written.plan.target.image.is_none() {
+        // Nothing is paid for here: the machine itself fetches, and checks every digest.
+        return written.bundle(printer);
+    }
     bake::check(&written.plan)?;
     let (verified, tools) = {
         let fetcher = fetcher(&args.network)?;
@@ -71,6 +75,17 @@ fn say_image(image: &BakedImage, folder: &Path, printer: &Printer) -> anyhow::Re
     printer.result(image, || image.artifacts.iter().map(|artifact| format!("{}\n", artifact.id)).collect())
 }
 
+/// What `build` says of a bundle for an existing machine.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BundleOutput {
+    pub workspace: String,
+    /// The archive, which holds the workspace's files.
+    pub bundle: String,
+    pub sha256: String,
+    pub size: usize,
+}
+
 struct Written {
     plan: Plan,
     lock: Lock,
@@ -88,7 +103,10 @@ fn write(plan: Plan, workspace: &WorkspaceArgs, trees: &Trees, printer: &Printer
         let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
         Path::new("imagegen-out").join(name)
     });
-    fs::place(&folder, &rendered.files, bake::TRACES, bake::RESULTS, workspace.force)?;
+    // The same lock gives the same archive, so an older one is no loss.
+    let archive = render::archive_names(&plan);
+    let traces: Vec<&str> = bake::TRACES.iter().copied().chain(archive.iter().map(String::as_str)).collect();
+    fs::place(&folder, &rendered.files, &traces, bake::RESULTS, workspace.force)?;
     for warning in &plan.warnings {
         printer.warning(&warning.message);
     }
@@ -96,6 +114,22 @@ fn write(plan: Plan, workspace: &WorkspaceArgs, trees: &Trees, printer: &Printer
 }
 
 impl Written {
+    /// Packs the workspace of a target without images.
+    fn bundle(&self, printer: &Printer) -> anyhow::Result<()> {
+        let archive = render::archive(&self.plan, &self.workspace)?;
+        let [name, checksum] = render::archive_names(&self.plan);
+        let path = self.folder.join(name);
+        fs::write(&path, &archive.bytes)?;
+        fs::write(&self.folder.join(checksum), archive.checksum().as_bytes())?;
+        let output = BundleOutput {
+            workspace: self.folder.display().to_string(),
+            bundle: path.display().to_string(),
+            sha256: archive.sha256,
+            size: archive.bytes.len(),
+        };
+        printer.result(&output, || format!("{}  {}\n", output.sha256, output.bundle))
+    }
+
     fn say(&self, printer: &Printer) -> anyhow::Result<()> {
         let output = RenderOutput {
             workspace: self.folder.display().to_string(),

@@ -110,7 +110,10 @@ impl Job<'_> {
     }
 }
 
-fn all<T, E: Into<anyhow::Error>>(outcomes: Vec<Result<T, E>>, printer: &Printer) -> anyhow::Result<Vec<T>> {
+pub(super) fn all<T, E: Into<anyhow::Error>>(
+    outcomes: Vec<Result<T, E>>,
+    printer: &Printer,
+) -> anyhow::Result<Vec<T>> {
     let mut good = Vec::new();
     let mut failed: Vec<anyhow::Error> = Vec::new();
     for outcome in outcomes {
@@ -145,13 +148,16 @@ pub(super) fn tools(own: Option<&PathBuf>, plan: &Plan, job: &Job<'_>) -> anyhow
         let artifact = plan_tool(&component, version, Platform::host(), &plan.selection.overrides);
         Ok(artifact.map_err(|refusal| ResolveError::Refused(vec![refusal]))?)
     };
-    let mut artifacts = vec![planned("packer", &plan.packer.version)?];
-    for plugin in &plan.packer.plugins {
+    let Some(packer) = &plan.packer else {
+        return Err(anyhow::anyhow!("target {} is not built by Packer", plan.target.name));
+    };
+    let mut artifacts = vec![planned("packer", &packer.version)?];
+    for plugin in &packer.plugins {
         artifacts.push(planned(&format!("packer-plugin-{}", plugin.name), &plugin.version)?);
     }
     let wanted: Vec<&PlannedArtifact> = artifacts.iter().collect();
     let verified = job.run(&wanted, Depth::Bytes)?;
-    let plugins: Vec<_> = plan.packer.plugins.iter().zip(&verified[1..]).collect();
+    let plugins: Vec<_> = packer.plugins.iter().zip(&verified[1..]).collect();
     Ok(install(job.fetcher.store(), &verified[0], &plugins)?)
 }
 

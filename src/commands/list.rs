@@ -34,14 +34,17 @@ fn targets(trees: &Trees) -> anyhow::Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.packer.folders("targets") {
         let target = render::target(&trees.packer, &name)?;
+        let image = target.image.as_ref();
         let value = json!({
-            "name": name, "title": target.title, "builder": target.builder,
-            "plugin": target.plugin.name, "pluginVersion": target.plugin.version, "outputs": target.outputs,
+            "name": name, "title": target.title, "builder": image.map(|image| &image.builder),
+            "plugin": image.map(|image| &image.plugin.name),
+            "pluginVersion": image.map(|image| &image.plugin.version), "outputs": target.outputs,
         });
-        let line = format!(
-            "{name:<12} {} ({}, plugin {} {})",
-            target.title, target.builder, target.plugin.name, target.plugin.version
+        let how = image.map_or_else(
+            || "without Packer".to_owned(),
+            |image| format!("{}, plugin {} {}", image.builder, image.plugin.name, image.plugin.version),
         );
+        let line = format!("{name:<12} {} ({how})", target.title);
         rows.push((value, line));
     }
     Ok(rows)

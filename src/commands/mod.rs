@@ -1,6 +1,7 @@
 //! One file per verb: arguments → stages → output.
 
 mod build;
+mod bundle;
 mod catalog;
 mod cluster_manifests;
 mod explain;
@@ -45,6 +46,7 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Plan(args) => plan::plan(&args, manifests, printer),
         Command::Pin(args) => pin::pin(&args, manifests, printer),
         Command::Fetch(args) => fetch::fetch(&args, manifests, printer),
+        Command::Bundle(args) => bundle::bundle(&args, manifests, printer),
         Command::Store(args) => store::store(&args, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),

@@ -22,7 +22,8 @@ pub struct PlanOutput<'a> {
     pub kubernetes: &'a str,
     pub windows_build: u32,
     pub pause: &'a str,
-    pub packer: &'a PlannedPacker,
+    /// None where no image is baked.
+    pub packer: Option<&'a PlannedPacker>,
     pub components: &'a [PlannedGroup],
     pub missing: &'a [MissingVariable],
     pub steps: &'a [AppliedStep],
@@ -41,7 +42,7 @@ pub(super) fn plan(args: &PlanArgs, manifests: Option<&Path>, printer: &Printer)
         kubernetes: plan.kubernetes.as_str(),
         windows_build: plan.windows.build,
         pause: &plan.pause,
-        packer: &plan.packer,
+        packer: plan.packer.as_ref(),
         components: &plan.groups,
         missing: &plan.missing,
         steps: &guest.steps,
@@ -64,9 +65,8 @@ fn text(plan: &Plan, guest: &Guest) -> String {
         plan.delivery,
         plan.pause,
     );
-    for plugin in &plan.packer.plugins {
-        let packer = &plan.packer.version;
-        let _ = writeln!(text, "Packer {packer}, plugin {} {}", plugin.name, plugin.version);
+    for (packer, plugin) in plan.packer.iter().flat_map(|it| it.plugins.iter().map(move |one| (it, one))) {
+        let _ = writeln!(text, "Packer {}, plugin {} {}", packer.version, plugin.name, plugin.version);
     }
     components(&mut text, plan);
     variables(&mut text, plan);

@@ -227,6 +227,7 @@ pub fn locked_plan_and_policy(
 pub fn predicted(plan: &Plan, trees: &Trees) -> anyhow::Result<(Guest, Prediction)> {
     let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
     let programs = known_programs(plan, trees)?;
+    let image = plan.target.image.as_ref().map(|image| &image.guest);
     let step_file = |id: &str| guest.step_files.get(id).cloned().unwrap_or_else(|| id.to_owned());
     let prediction = predict(
         &guest.plan.resources,
@@ -234,11 +235,11 @@ pub fn predicted(plan: &Plan, trees: &Trees) -> anyhow::Result<(Guest, Predictio
             build: plan.windows.build,
             windows: &plan.windows.release,
             target: &plan.target.name,
-            seals: true,
+            seals: image.is_some(),
             later: &guest.later,
             ports: &guest.ports,
-            build_user: Some(&plan.target.guest.build_user),
-            winrm: plan.target.guest.winrm_transport,
+            build_user: image.map(|guest| guest.build_user.as_str()),
+            winrm: image.and_then(|guest| guest.winrm_transport),
             programs: &programs,
             step_file: &step_file,
         },

@@ -3,6 +3,7 @@
 use schemars::{Schema, schema_for};
 
 use crate::bake::{BakedImage, CheckReport};
+use crate::bundle::Index;
 use crate::cli::SchemaArgs;
 use crate::cluster::PlannedCheck;
 use crate::error::UsageError;
@@ -24,7 +25,7 @@ use crate::model::target::{PackerBase, Target};
 use crate::model::windows::WindowsRelease;
 use crate::ui::Printer;
 
-use super::build::RenderOutput;
+use super::build::{BundleOutput, RenderOutput};
 use super::explain::Explanation;
 use super::plan::PlanOutput;
 
@@ -32,6 +33,8 @@ use super::plan::PlanOutput;
 #[must_use]
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
+        ("bundle", schema_for!(Index)),
+        ("host-bundle", schema_for!(BundleOutput)),
         ("check-report", schema_for!(CheckReport)),
         ("cluster", schema_for!(ClusterIndex)),
         ("component", schema_for!(Component)),

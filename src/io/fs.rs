@@ -2,15 +2,16 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
+mod sums;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest::{Context, SHA256, SHA512};
 use walkdir::WalkDir;
 
-use crate::embedded::hex;
+pub use sums::{Digests, Sums, digests, pieces};
 
 /// An operation on a path that the system refused.
 #[derive(Debug, thiserror::Error)]
@@ -63,94 +64,6 @@ pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-/// Digests of a file, in lower-case hexadecimal, and its size in bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Digests {
-    pub sha256: String,
-    pub sha512: String,
-    pub size: u64,
-}
-
-/// Reads a file once, a piece at a time.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn pieces(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), FileError> {
-    let mut file = fs::File::open(path).map_err(at("reading", path))?;
-    let mut piece = vec![0; 1 << 18];
-    loop {
-        let read = file.read(&mut piece).map_err(at("reading", path))?;
-        if read == 0 {
-            return Ok(());
-        }
-        each(&piece[..read]);
-    }
-}
-
-/// Both digests of what comes piece by piece.
-#[derive(Clone)]
-pub struct Sums {
-    sha256: Context,
-    sha512: Context,
-    size: u64,
-}
-
-impl Default for Sums {
-    fn default() -> Self {
-        Self { sha256: Context::new(&SHA256), sha512: Context::new(&SHA512), size: 0 }
-    }
-}
-
-impl std::fmt::Debug for Sums {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Sums of {} bytes", self.size)
-    }
-}
-
-impl Sums {
-    pub fn add(&mut self, piece: &[u8]) {
-        self.sha256.update(piece);
-        self.sha512.update(piece);
-        self.size += piece.len() as u64;
-    }
-
-    /// Bytes so far.
-    #[must_use]
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    #[must_use]
-    pub fn finish(self) -> Digests {
-        Digests {
-            sha256: hex(self.sha256.finish().as_ref()),
-            sha512: hex(self.sha512.finish().as_ref()),
-            size: self.size,
-        }
-    }
-}
-
-/// Digests of a file. SHA-512 is the slower one, so it has a thread of its own: each reads the
-/// file, the second time out of memory.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn digests(path: &Path) -> Result<Digests, FileError> {
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            let mut sha512 = Context::new(&SHA512);
-            pieces(path, |piece| sha512.update(piece)).map(|()| hex(sha512.finish().as_ref()))
-        });
-        let (mut sha256, mut size) = (Context::new(&SHA256), 0);
-        pieces(path, |piece| {
-            sha256.update(piece);
-            size += piece.len() as u64;
-        })?;
-        let sha512 = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(Digests { sha256: hex(sha256.finish().as_ref()), sha512, size })
-    })
-}
-
 /// All files below a directory by their path, with `/` between the parts.
 ///
 /// # Errors
@@ -178,6 +91,17 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
 /// # Errors
 /// The folder cannot be written.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_with(path, |file| file.write_all(bytes).map_err(at("writing", path)))
+}
+
+/// The same for what is too large to be held: `fill` writes it.
+///
+/// # Errors
+/// The folder cannot be written, or whatever `fill` says.
+pub fn write_with<E: From<FileError>>(
+    path: &Path,
+    fill: impl FnOnce(&mut fs::File) -> Result<(), E>,
+) -> Result<(), E> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -187,8 +111,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     // What stays of others is no reason not to write.
     let _ = sweep(folder, &name);
     let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
-    let written =
-        write_synced(&partial, bytes).and_then(|()| fs::rename(&partial, path).map_err(at("writing", path)));
+    let written = filled(&partial, fill)
+        .and_then(|()| fs::rename(&partial, path).map_err(at("writing", path)).map_err(E::from));
     if written.is_err() {
         // The first error is the one to tell.
         let _ = fs::remove_file(&partial);
@@ -259,10 +183,13 @@ fn make_executable(_: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+fn filled<E: From<FileError>>(
+    path: &Path,
+    fill: impl FnOnce(&mut fs::File) -> Result<(), E>,
+) -> Result<(), E> {
     let mut file = fs::File::create(path).map_err(at("writing", path))?;
-    file.write_all(bytes).map_err(at("writing", path))?;
-    file.sync_all().map_err(at("writing", path))
+    fill(&mut file)?;
+    Ok(file.sync_all().map_err(at("writing", path))?)
 }
 
 /// Puts a directory of files in its place, whole or not at all.

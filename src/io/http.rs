@@ -176,6 +176,31 @@ impl Http {
         Err(HttpError::new("too-many-redirects", url, format!("more than {REDIRECTS} redirects")))
     }
 
+    /// What a server wants to know before it answers; none where it answers.
+    ///
+    /// # Errors
+    /// As [`Http::get`]; a refusal that says not what is wanted.
+    pub async fn challenge(&self, url: &str) -> Result<Option<String>, HttpError> {
+        let Some(client) = &self.client else {
+            return Err(HttpError::new("offline", url, "this needs the network, and `--offline` forbids it"));
+        };
+        let answered = tokio::time::timeout(self.patience.head, client.head(self.parse(url)?).send()).await;
+        let response = match answered {
+            Err(_) => return Err(HttpError::new("timeout", url, "the server does not answer").again()),
+            Ok(Err(error)) => return Err(HttpError::from_client(url, error)),
+            Ok(Ok(response)) => response,
+        };
+        let wanted = response.headers().get(reqwest::header::WWW_AUTHENTICATE);
+        match (response.status(), wanted.and_then(|wanted| wanted.to_str().ok())) {
+            (StatusCode::UNAUTHORIZED, Some(wanted)) => Ok(Some(wanted.to_owned())),
+            (StatusCode::UNAUTHORIZED, None) => {
+                Err(HttpError::from_status(url, response.status(), response.headers()))
+            }
+            // Whatever else it is, the request itself will meet it.
+            _ => Ok(None),
+        }
+    }
+
     fn parse(&self, url: &str) -> Result<Url, HttpError> {
         let parsed = Url::parse(url).map_err(|error| HttpError::new("bad-url", url, error.to_string()))?;
         if !parsed.username().is_empty() || parsed.password().is_some() {

@@ -4,4 +4,5 @@ pub mod clock;
 pub mod exec;
 pub mod fs;
 pub mod http;
+pub mod oci;
 pub mod store;

@@ -178,7 +178,45 @@ impl Store {
         Ok(Object { sha256: found.sha256.clone(), path })
     }
 
-    fn remember(&self, url: &str, sha256: &str) -> Result<(), FileError> {
+    /// Puts what a reader gives into the store, if its digest is the one that is expected.
+    ///
+    /// # Errors
+    /// The store cannot be written, or the reader fails.
+    pub fn absorb(&self, reader: &mut dyn io::Read, expected: &str) -> Result<Option<Object>, FileError> {
+        if let Some(object) = self.find(PinAlgorithm::Sha256, expected) {
+            if digests(&object.path)?.sha256 == expected {
+                return Ok(Some(object));
+            }
+            self.discard(&object)?;
+        }
+        let copy = temporary(&self.root.join("partial/copy"));
+        let outcome = self.absorb_by(reader, expected, &copy);
+        if !matches!(outcome, Ok(Some(_))) {
+            let _ = fs::remove_file(&copy);
+        }
+        outcome
+    }
+
+    fn absorb_by(
+        &self,
+        reader: &mut dyn io::Read,
+        expected: &str,
+        copy: &Path,
+    ) -> Result<Option<Object>, FileError> {
+        let mut file = fs::File::create(copy).map_err(at("writing", copy))?;
+        io::copy(reader, &mut file).map_err(at("writing", copy))?;
+        let found = digests(copy)?;
+        if found.sha256 != expected {
+            return Ok(None);
+        }
+        self.place(copy, &found).map(Some)
+    }
+
+    /// Notes where a file came from.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn remember(&self, url: &str, sha256: &str) -> Result<(), FileError> {
         let origin = Origin { url: public(url), sha256: sha256.to_owned() };
         replace(&self.origin_path(url), json::pretty(&origin).as_bytes())
     }

@@ -48,7 +48,8 @@ pub struct Plan {
     /// Variables that the workspace declares, with or without a value.
     pub declared: Vec<String>,
     pub missing: Vec<MissingVariable>,
-    pub packer: PlannedPacker,
+    /// None where no image is baked.
+    pub packer: Option<PlannedPacker>,
     pub warnings: Vec<Warning>,
     /// Every component and group of the catalog, whether planned or not.
     pub known: Vec<String>,
@@ -70,6 +71,7 @@ impl Plan {
         }
         Situation {
             target: self.target.name.clone(),
+            image: self.target.image.is_some(),
             windows: self.windows.release.clone(),
             kubernetes: self.kubernetes.clone(),
             runtime: self.runtime,

@@ -10,6 +10,8 @@ use super::version::{Version, VersionRange};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Situation {
     pub target: String,
+    /// Whether the target's builds make images.
+    pub image: bool,
     pub windows: String,
     pub kubernetes: Version,
     pub runtime: Runtime,
@@ -28,6 +30,7 @@ impl Situation {
     #[must_use]
     pub fn holds(&self, when: &When) -> bool {
         listed(when.target.as_ref(), &self.target)
+            && when.image.is_none_or(|image| image == self.image)
             && listed(when.windows.as_ref(), &self.windows)
             && in_range(when.kubernetes.as_ref(), Some(&self.kubernetes))
             && listed(when.runtime.as_ref(), self.runtime.as_str())
@@ -67,6 +70,7 @@ mod tests {
     fn situation() -> Situation {
         Situation {
             target: "azure".to_owned(),
+            image: true,
             windows: "2019".to_owned(),
             kubernetes: "1.20.0".parse().expect("version"),
             runtime: Runtime::Containerd,
@@ -87,6 +91,8 @@ mod tests {
             (true, r#"{"target":["aws","azure"]}"#),
             (false, r#"{"target":["aws"]}"#),
             (false, r#"{"target":[]}"#),
+            (true, r#"{"image":true}"#),
+            (false, r#"{"image":false}"#),
             (false, r#"{"windows":["2022"]}"#),
             (true, r#"{"kubernetes":">=1.20.0, <1.21.0"}"#),
             (false, r#"{"kubernetes":">=1.24.0"}"#),

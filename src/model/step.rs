@@ -80,6 +80,9 @@ fn is_image(lifetime: &Lifetime) -> bool {
 pub struct When {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Vec<String>>,
+    /// Whether the target's builds make images; false stands for machines that are there already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Vec<String>>,
     /// A version range such as `>=1.24.0, <1.28.0`.

@@ -30,18 +30,28 @@ pub struct Target {
     /// Name of the folder.
     pub name: String,
     pub title: String,
-    /// Packer's source type.
-    pub builder: String,
-    pub plugin: Plugin,
-    pub communicator: Communicator,
+    /// How Packer makes an image of it. Without, the target is a machine that is there already, and a
+    /// build makes a bundle for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageTarget>,
     /// How payloads reach the guest, default first.
     pub delivery: Vec<Delivery>,
     /// Kinds of things a build makes.
     pub outputs: Vec<String>,
     pub selectors: Vec<Selector>,
     pub variables: Vec<Variable>,
-    pub guest: TargetGuest,
     pub platform: Platform,
+}
+
+/// What only a target has whose images are baked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ImageTarget {
+    /// Packer's source type.
+    pub builder: String,
+    pub plugin: Plugin,
+    pub communicator: Communicator,
+    pub guest: TargetGuest,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -265,17 +275,24 @@ pub struct PlatformAbsent {
 }
 
 impl Target {
-    /// What expressions of the guest's steps may name as `target`.
+    /// What expressions of the guest's steps may name as `target`. Every name is always there.
     #[must_use]
     pub fn facts(&self) -> Value {
+        let guest = self.image.as_ref().map(|image| &image.guest);
+        let nothing = MetadataPhase { services: Vec::new(), plugins: Vec::new() };
+        let metadata = guest.map_or_else(
+            || Metadata { main: nothing.clone(), unattend: nothing.clone() },
+            |guest| guest.metadata.clone(),
+        );
         json!({
             "name": self.name,
-            "metadata": self.guest.metadata,
-            "serialPort": self.guest.serial_port,
-            "rtcUtc": self.guest.rtc_utc,
-            "buildUser": self.guest.build_user,
-            "winrmTransport": self.guest.winrm_transport,
-            "finish": self.guest.finish,
+            "image": self.image.is_some(),
+            "metadata": metadata,
+            "serialPort": guest.map_or("", |guest| &guest.serial_port),
+            "rtcUtc": guest.is_some_and(|guest| guest.rtc_utc),
+            "buildUser": guest.map_or("", |guest| &guest.build_user),
+            "winrmTransport": guest.and_then(|guest| guest.winrm_transport),
+            "finish": guest.map_or("", |guest| &guest.finish),
         })
     }
 

@@ -40,14 +40,15 @@ pub(super) fn check(
     let members = archive::members(
         file,
         format,
-        Wanted::Globs(&wanted.members),
-        &Limits { member: LARGEST, ..Limits::default() },
-        &mut |name, content| {
+        &Wanted::globs(&wanted.members),
+        &Limits { entry: LARGEST, ..Limits::default() },
+        &mut |entry, content| {
+            let name = &entry.name;
             let mut bytes = Vec::new();
             content.read_to_end(&mut bytes).map_err(|error| {
-                ProofError::new("archive-malformed", format!("`{name}` cannot be read: {error}"))
+                ProofError::new("archive-unreadable", format!("`{name}` cannot be read: {error}"))
             })?;
-            let excepted = wanted.unsigned.iter().any(|glob| archive::fits(glob, name));
+            let excepted = wanted.unsigned.iter().any(|glob| archive::matches(glob, name));
             let subject = format!("{}!{name}", artifact.file);
             let outcome = match (one(name, bytes, &policy), excepted) {
                 (Err(error), true) if error.code == "unsigned" => return Ok(()),
@@ -58,7 +59,7 @@ pub(super) fn check(
                 (outcome, _) => outcome,
             };
             all.push(evidence(ProofKind::Authenticode, &subject, Some(fetched.url()), outcome));
-            Ok::<(), ProofError>(())
+            Ok(())
         },
     );
     found.append(&mut all);

@@ -123,6 +123,9 @@ fn one(
             };
             openpgp::verify(&|| Cursor::new(&content), bytes, key()?.as_bytes(), &identity?, now)?
         }
+        SignatureKind::SigstoreBundle if signature.key.is_some() && signature.identity.is_none() => {
+            sigstore::verify_bundle_by_key(&subject.sha256()?, bytes, &key()?, None)?
+        }
         SignatureKind::SigstoreBundle => {
             let signer = Signer { identity: &identity?, issuer: &issuer? };
             sigstore::verify_bundle(&subject.sha256()?, bytes, signer, None)?

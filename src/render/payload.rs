@@ -1,5 +1,6 @@
-//! `payload.zip`: engine, resource scripts and the guest plan; the same bytes for the same plan.
+//! `payload.zip`: engine, scripts and the guest plan; the same bytes for the same plan.
 
+use std::collections::BTreeMap;
 use std::io::{Cursor, Write as _};
 
 use zip::result::ZipResult;
@@ -9,9 +10,15 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 use crate::embedded::Tree;
 use crate::guest::script_files;
 
-pub(super) fn payload(guest_plan: &str, provisioners: &Tree) -> ZipResult<Vec<u8>> {
+/// What goes into a guest, by its path below `C:\imagegen`.
+pub(super) fn files<'a>(guest_plan: &'a str, provisioners: &'a Tree) -> BTreeMap<String, &'a [u8]> {
     let mut files = script_files(provisioners);
     files.insert("guest-plan.json".to_owned(), guest_plan.as_bytes());
+    files
+}
+
+/// An archive with the same bytes for the same files.
+pub(super) fn archive(files: &BTreeMap<String, &[u8]>) -> ZipResult<Vec<u8>> {
     // No times, one mode: nothing of the machine that renders shows.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)

@@ -175,24 +175,36 @@ pub(super) fn packer(
     packer: &Version,
     selection: &ImageDefinition,
     refusals: &mut Vec<Refusal>,
-) -> PlannedPacker {
+) -> Option<PlannedPacker> {
     let choice = selection.packer.clone().unwrap_or_default();
-    for name in choice.plugins.keys().filter(|name| **name != target.plugin.name) {
+    let Some(image) = &target.image else {
+        if selection.packer.is_some() {
+            refusals.push(Refusal::new(
+                "packer-unused",
+                format!("target {} is made without Packer", target.name),
+                "leave `packer` out".to_owned(),
+                "the target's descriptor",
+            ));
+        }
+        return None;
+    };
+    let plugin = &image.plugin;
+    for name in choice.plugins.keys().filter(|name| **name != plugin.name) {
         refusals.push(Refusal::new(
             "packer-plugin",
             format!("target {} does not use the Packer plugin {name}", target.name),
-            format!("name `{}`, or leave it out", target.plugin.name),
+            format!("name `{}`, or leave it out", plugin.name),
             "the target's descriptor",
         ));
     }
-    PlannedPacker {
+    Some(PlannedPacker {
         version: choice.version.unwrap_or_else(|| packer.clone()),
         plugins: vec![PlannedPlugin {
-            name: target.plugin.name.clone(),
-            source: target.plugin.address.clone(),
-            version: choice.plugins.get(&target.plugin.name).unwrap_or(&target.plugin.version).clone(),
+            name: plugin.name.clone(),
+            source: plugin.address.clone(),
+            version: choice.plugins.get(&plugin.name).unwrap_or(&plugin.version).clone(),
         }],
-    }
+    })
 }
 
 /// The update revision that the chosen features need; a source image that is older is refused.

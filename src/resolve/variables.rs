@@ -12,7 +12,6 @@ use crate::model::names::did_you_mean;
 use crate::model::plan::{MissingVariable, PlannedPacker};
 use crate::model::selection::ImageDefinition;
 use crate::model::target::{DefaultFrom, Selector, Target, Variable, VariableType};
-use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
 use super::{Refusal, Surroundings};
@@ -30,7 +29,7 @@ pub(super) struct Inputs<'a> {
     pub(super) target: &'a Target,
     pub(super) windows: &'a WindowsRelease,
     pub(super) selection: &'a ImageDefinition,
-    pub(super) packer: &'a PlannedPacker,
+    pub(super) packer: Option<&'a PlannedPacker>,
     pub(super) surroundings: &'a Surroundings,
     /// What images are called where nobody says otherwise.
     pub(super) image_name: String,
@@ -199,13 +198,13 @@ fn plugin_support(
     support: Option<&crate::model::target::PluginSupport>,
     refusals: &mut Vec<Refusal>,
 ) {
-    let version: Option<&Version> = inputs.packer.plugins.first().map(|plugin| &plugin.version);
-    if let (Some(support), Some(version)) = (support, version)
-        && *version <= support.absent_in
+    let plugin = inputs.packer.and_then(|packer| packer.plugins.first());
+    if let (Some(support), Some(plugin)) = (support, plugin)
+        && plugin.version <= support.absent_in
     {
         refusals.push(Refusal::new(
             "plugin-version",
-            format!("{what} is not known to the Packer plugin {} {version}", inputs.target.plugin.name),
+            format!("{what} is not known to the Packer plugin {} {}", plugin.name, plugin.version),
             format!("choose plugin {} or newer, or leave it out", support.present_in),
             SOURCE,
         ));

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | bare | `hex` |
 //! | GNU | `hex  name`, `hex *name`, `\hex  na\\me` |
-//! | BSD | `SHA256 (name) = hex` |
+//! | BSD, openssl | `SHA256 (name) = hex`, `SHA2-256(name)= hex` |
 //! | Get-FileHash | a table `Algorithm Hash Path`, or lines `Algorithm : SHA256` … |
 //! | certutil | `SHA256 hash of name:`, the digest on the next line |
 //!
-//! Text may be UTF-8 or UTF-16, with or without byte order mark, with any line ends. An entry
+//! Text is UTF-8, with or without byte order mark, or UTF-16 with one; line ends are any. An entry
 //! counts only if its digest has the algorithm's length and its name is the file's: the whole
-//! relative path, or the last part of it.
+//! relative path or, where no path is asked for, the last part of it.
 //!
 //! Codes: `checksum-absent`, `checksum-ambiguous`, `checksum-algorithm`, `checksum-empty-file`,
 //! `checksum-malformed`, `checksum-too-large`, `checksum-web-page`.
@@ -48,22 +48,7 @@ pub fn find(bytes: &[u8], name: &str, algorithm: PinAlgorithm) -> Result<String,
         ));
     }
     let entries = entries(&text)?;
-    let found = choose(&entries, name)?;
-    let (wanted, length) = match algorithm {
-        PinAlgorithm::Sha256 => ("SHA256", 64),
-        PinAlgorithm::Sha512 => ("SHA512", 128),
-    };
-    let named = found.algorithm.as_deref().map(|named| named.replace('-', "").to_uppercase());
-    if found.digest.len() != length || named.as_deref().is_some_and(|named| named != wanted) {
-        return Err(ProofError::new(
-            "checksum-algorithm",
-            format!(
-                "the entry is of {} digits{}, {wanted} has {length}",
-                found.digest.len(),
-                named.map(|named| format!(" and says {named}")).unwrap_or_default()
-            ),
-        ));
-    }
+    let found = choose(&entries, name, algorithm)?;
     if EMPTY.contains(&found.digest.as_str()) {
         return Err(ProofError::new("checksum-empty-file", "the digest is the one of an empty file"));
     }
@@ -79,6 +64,9 @@ const EMPTY: [&str; 2] = [
 fn text(bytes: &[u8]) -> Result<String, ProofError> {
     let malformed = || ProofError::new("checksum-malformed", "it is no text");
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        if bytes.len() % 2 == 1 {
+            return Err(malformed());
+        }
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
         String::from_utf16(&units).map_err(|_| malformed())
     };
@@ -90,25 +78,14 @@ fn text(bytes: &[u8]) -> Result<String, ProofError> {
     }
 }
 
-fn choose<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, ProofError> {
-    if let [only] = entries
-        && only.name.is_none()
-    {
-        return Ok(only);
-    }
-    let base = base(name);
-    let named = |fits: &dyn Fn(&str) -> bool| -> Vec<&'a Entry> {
-        entries.iter().filter(|entry| entry.name.as_deref().is_some_and(|own| fits(&plain(own)))).collect()
+fn choose<'a>(entries: &'a [Entry], name: &str, algorithm: PinAlgorithm) -> Result<&'a Entry, ProofError> {
+    let fitting = match entries {
+        [only] if only.name.is_none() => vec![only],
+        _ => named(entries, name)?,
     };
-    let mut fitting = named(&|own| own == plain(name));
-    if fitting.is_empty() {
-        fitting = named(&|own| self::base(own) == base);
-    }
+    let (fitting, others): (Vec<_>, Vec<_>) = fitting.into_iter().partition(|entry| is_of(entry, algorithm));
     let Some(first) = fitting.first() else {
-        let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.as_deref()).take(5).collect();
-        let listed =
-            if names.is_empty() { String::new() } else { format!("; it names {}", names.join(", ")) };
-        return Err(ProofError::new("checksum-absent", format!("it has no entry for {name}{listed}")));
+        return Err(other_algorithm(&others, algorithm));
     };
     if fitting.iter().any(|entry| entry.digest != first.digest) {
         return Err(ProofError::new(
@@ -119,15 +96,58 @@ fn choose<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, ProofError>
     Ok(first)
 }
 
+/// Entries for a file. A path is matched whole; a bare name is the last part of any path.
+fn named<'a>(entries: &'a [Entry], name: &str) -> Result<Vec<&'a Entry>, ProofError> {
+    let wanted = plain(name);
+    let named = |fits: &dyn Fn(&str) -> bool| -> Vec<&'a Entry> {
+        entries.iter().filter(|entry| entry.name.as_deref().is_some_and(|own| fits(&plain(own)))).collect()
+    };
+    let mut fitting = named(&|own| own == wanted);
+    if fitting.is_empty() && !wanted.contains('/') {
+        fitting = named(&|own| own.rsplit('/').next() == Some(&wanted));
+    }
+    if fitting.is_empty() {
+        let known: Vec<&str> = entries.iter().filter_map(|entry| entry.name.as_deref()).take(5).collect();
+        let listed =
+            if known.is_empty() { String::new() } else { format!("; it names {}", shown(&known.join(", "))) };
+        return Err(ProofError::new("checksum-absent", format!("it has no entry for {name}{listed}")));
+    }
+    Ok(fitting)
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(200).filter(|c| !c.is_control()).collect()
+}
+
+fn is_of(entry: &Entry, algorithm: PinAlgorithm) -> bool {
+    let (label, length) = label(algorithm);
+    entry.digest.len() == length
+        && entry.algorithm.as_deref().is_none_or(|own| {
+            let own = own.replace('-', "").to_uppercase();
+            own == label || own.strip_prefix("SHA2") == label.strip_prefix("SHA")
+        })
+}
+
+fn label(algorithm: PinAlgorithm) -> (&'static str, usize) {
+    match algorithm {
+        PinAlgorithm::Sha256 => ("SHA256", 64),
+        PinAlgorithm::Sha512 => ("SHA512", 128),
+    }
+}
+
+fn other_algorithm(others: &[&Entry], algorithm: PinAlgorithm) -> ProofError {
+    let (label, length) = label(algorithm);
+    let found = others.first().map_or_else(String::new, |entry| {
+        let said = entry.algorithm.as_ref().map(|own| format!(" and says {own}")).unwrap_or_default();
+        format!("the entry is of {} digits{said}, ", entry.digest.len())
+    });
+    ProofError::new("checksum-algorithm", shown(&format!("{found}{label} has {length}")))
+}
+
 /// A relative path with `/` between its parts and no `./` before them.
 fn plain(name: &str) -> String {
     let name = name.replace('\\', "/");
     name.strip_prefix("./").map_or(name.clone(), str::to_owned)
-}
-
-fn base(name: &str) -> String {
-    let plain = plain(name);
-    plain.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 fn entries(text: &str) -> Result<Vec<Entry>, ProofError> {
@@ -197,12 +217,14 @@ fn unescaped(name: &str) -> Option<String> {
 }
 
 fn bsd(line: &str) -> Option<Entry> {
-    let (algorithm, rest) = line.split_once(" (")?;
-    let (name, digest) = rest.rsplit_once(") = ")?;
-    let known = algorithm.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    (known && is_hex(digest.trim())).then(|| Entry {
+    let (algorithm, rest) = line.split_once('(')?;
+    let (name, digest) = rest.rsplit_once(") = ").or_else(|| rest.rsplit_once(")= "))?;
+    let (algorithm, digest) = (algorithm.trim_end(), digest.trim());
+    let known = !algorithm.is_empty()
+        && algorithm.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/'));
+    (known && !name.is_empty() && is_hex(digest)).then(|| Entry {
         algorithm: Some(algorithm.to_owned()),
-        digest: digest.trim().to_lowercase(),
+        digest: digest.to_lowercase(),
         name: Some(name.to_owned()),
     })
 }
@@ -243,19 +265,31 @@ fn powershell_table(lines: &[&str]) -> Option<Vec<Entry>> {
     (!entries.is_empty()).then_some(entries)
 }
 
+/// Values that are longer than the console is wide go on in the next line, behind blanks.
 fn powershell_list(lines: &[&str]) -> Option<Vec<Entry>> {
+    let mut said: Vec<(&str, String)> = Vec::new();
+    for line in lines {
+        if let Some((key, value)) = line.split_once(" : ") {
+            said.push((key.trim(), value.trim().to_owned()));
+        } else if line.starts_with("   ")
+            && let Some((_, value)) = said.last_mut()
+        {
+            value.push_str(line.trim());
+        }
+    }
     let mut entries = Vec::new();
     let (mut algorithm, mut digest) = (None, None);
-    for line in lines {
-        let Some((key, value)) = line.split_once(" : ") else { continue };
-        match key.trim() {
-            "Algorithm" => algorithm = Some(value.trim().to_owned()),
-            "Hash" if is_hex(value.trim()) => digest = Some(value.trim().to_lowercase()),
-            "Path" => entries.push(Entry {
-                algorithm: algorithm.take(),
-                digest: digest.take()?,
-                name: Some(value.trim().to_owned()),
-            }),
+    for (key, value) in said {
+        match key {
+            "Algorithm" => algorithm = Some(value),
+            "Hash" if is_hex(&value) => digest = Some(value.to_lowercase()),
+            "Path" => {
+                entries.push(Entry {
+                    algorithm: algorithm.take(),
+                    digest: digest.take()?,
+                    name: Some(value),
+                });
+            }
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
 //! Signatures by a public key, as `cosign sign-blob --key` makes them: ECDSA over SHA-256, DER,
-//! mostly in base64.
+//! mostly in base64. Of the two values that ECDSA allows for `s` both are taken, as cosign does.
 //!
 //! Codes: `cosign-key`, `cosign-malformed`, `cosign-bad-signature`.
 
@@ -30,12 +30,16 @@ pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Prov
     Ok(Proven {
         verdict: Verdict::Verified,
         detail: "signed by the expected key".to_owned(),
-        facts: BTreeMap::from([("keySha256".to_owned(), fingerprint)]),
+        facts: BTreeMap::from([
+            ("signer".to_owned(), format!("the key with the SHA-256 {fingerprint}")),
+            ("keySha256".to_owned(), fingerprint),
+            ("algorithm".to_owned(), "ECDSA P-256 with SHA-256".to_owned()),
+        ]),
     })
 }
 
 /// DER of the key, and SHA-256 of it.
-fn public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
+pub(super) fn public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
     let wrong = |reason: &str| ProofError::new("cosign-key", reason.to_owned());
     if pem.contains("PRIVATE KEY") {
         return Err(wrong("it is a private key: give the public one"));

@@ -4,23 +4,31 @@
 //! The certificate holds for minutes. Nothing here says that the signature was made in them, so
 //! the verdict is never better than "signed, time unproven"; a bundle proves the time too.
 //!
-//! Codes: `keyless-certificate`, `keyless-identity`, and those of [`super::cosign`].
+//! The certificate must lead to an authority of the trusted root, at the time that it begins and
+//! that the root allows that authority, be for signing code, and carry the promise of a
+//! certificate log which the root knows.
+//!
+//! Codes: `keyless-certificate`, `keyless-identity`, `keyless-log`, `keyless-root`, and those of
+//! [`super::cosign`].
+
+mod sct;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use der::asn1::{ObjectIdentifier, Utf8StringRef};
-use der::{Decode as _, DecodePem as _, Encode as _};
+use der::asn1::{AnyRef, ObjectIdentifier, Utf8StringRef};
+use der::{Decode as _, DecodePem as _, Encode as _, Tag};
 use rustls_pki_types::{CertificateDer, UnixTime};
-use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
+use sigstore_verify::trust_root::TrustedRoot;
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 use x509_cert::Certificate;
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
-use super::sigstore::Signer;
+use super::chain::instant;
+use super::sigstore::{self, Signer};
 use super::{ProofError, Proven, cosign};
 use crate::model::evidence::Verdict;
 
@@ -45,19 +53,30 @@ pub fn verify(
     let der = certificate_der(certificate)?;
     let parsed = Certificate::from_der(&der).map_err(|error| wrong(&error.to_string()))?;
     let info = &parsed.tbs_certificate;
-    let begins = info.validity.not_before.to_unix_duration().as_secs();
-    chain(&der, begins, root.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT))?;
+    let root =
+        sigstore::trusted_root(root).map_err(|error| ProofError::new("keyless-root", error.message))?;
+    let begins = info.validity.not_before.to_unix_duration();
+    let issuer = chain(&der, begins, &root)?;
+    let logged = sct::logged(&parsed, &issuer, &root)?;
+    sigstore::whole(signer).map_err(|error| ProofError::new("keyless-identity", error.message))?;
     identity(&parsed, signer)?;
     let key = info.subject_public_key_info.to_der().map_err(|error| wrong(&error.to_string()))?;
     cosign::check(digest, &cosign::signature_der(signature)?, &key)?;
+    let time = |time| instant(UnixTime::since_unix_epoch(time));
+    let mut facts = BTreeMap::from([
+        ("signer".to_owned(), signer.identity.to_owned()),
+        ("issuer".to_owned(), signer.issuer.to_owned()),
+        ("certificateSha256".to_owned(), crate::embedded::sha256(&der)),
+        ("certificateFrom".to_owned(), time(begins)),
+        ("certificateTo".to_owned(), time(info.validity.not_after.to_unix_duration())),
+    ]);
+    if let Some(logged) = logged {
+        facts.insert("certificateLogged".to_owned(), time(logged));
+    }
     Ok(Proven {
         verdict: Verdict::SignedTimeUnproven,
         detail: "signed by the expected identity; nothing proves that the certificate held then".to_owned(),
-        facts: BTreeMap::from([
-            ("signer".to_owned(), signer.identity.to_owned()),
-            ("issuer".to_owned(), signer.issuer.to_owned()),
-            ("certificateSha256".to_owned(), crate::embedded::sha256(&der)),
-        ]),
+        facts,
     })
 }
 
@@ -78,29 +97,42 @@ fn certificate_der(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     certificate.to_der().map_err(|error| wrong(&error.to_string()))
 }
 
-fn chain(leaf: &[u8], at: u64, root: &str) -> Result<(), ProofError> {
-    let root = TrustedRoot::from_json(root).map_err(|error| wrong(&format!("no trusted root: {error}")))?;
+/// Leads the certificate to an authority that the root trusts at that time; the key of its issuer.
+fn chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>, ProofError> {
+    let seconds = i64::try_from(at.as_secs()).unwrap_or(i64::MAX);
     let authorities: Vec<CertificateDer<'static>> = root
-        .fulcio_certs()
+        .certificate_authorities
         .iter()
-        .map(|certificate| CertificateDer::from(certificate.as_bytes().to_vec()))
+        .filter(|authority| {
+            authority.valid_for.is_none_or(|range| {
+                range.start.as_second() <= seconds && range.end.is_none_or(|end| seconds <= end.as_second())
+            })
+        })
+        .flat_map(|authority| &authority.cert_chain.certificates)
+        .map(|entry| CertificateDer::from(entry.raw_bytes.as_bytes().to_vec()))
         .collect();
     let anchors: Vec<_> =
         authorities.iter().filter_map(|certificate| anchor_from_trusted_cert(certificate).ok()).collect();
     let leaf = CertificateDer::from(leaf);
     let end = EndEntityCert::try_from(&leaf).map_err(|error| wrong(&error.to_string()))?;
-    let time = UnixTime::since_unix_epoch(Duration::from_secs(at));
-    end.verify_for_usage(
-        ALL_VERIFICATION_ALGS,
-        &anchors,
-        &authorities,
-        time,
-        KeyUsage::required(CODE_SIGNING),
-        None,
-        None,
-    )
-    .map(|_| ())
-    .map_err(|error| wrong(&format!("does not lead to the trusted root: {error}")))
+    let path = end
+        .verify_for_usage(
+            ALL_VERIFICATION_ALGS,
+            &anchors,
+            &authorities,
+            UnixTime::since_unix_epoch(at),
+            KeyUsage::required(CODE_SIGNING),
+            None,
+            None,
+        )
+        .map_err(|error| wrong(&format!("does not lead to the trusted root: {error}")))?;
+    if let Some(issuer) = path.intermediate_certificates().next() {
+        return Ok(issuer.subject_public_key_info().to_vec());
+    }
+    // An anchor keeps the content of its key's sequence only.
+    AnyRef::new(Tag::Sequence, path.anchor().subject_public_key_info.as_ref())
+        .and_then(|key| key.to_der())
+        .map_err(|error| wrong(&error.to_string()))
 }
 
 fn identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofError> {
@@ -115,15 +147,14 @@ fn identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofEr
     let found: Vec<String> = names
         .iter()
         .flat_map(|names| &names.0)
-        .filter_map(|name| match name {
-            GeneralName::Rfc822Name(name) => Some(name.to_string()),
-            GeneralName::UniformResourceIdentifier(name) => Some(name.to_string()),
-            _ => None,
+        .map(|name| match name {
+            GeneralName::Rfc822Name(name) | GeneralName::UniformResourceIdentifier(name) => name.to_string(),
+            _ => "a name of another kind".to_owned(),
         })
         .collect();
     if found != [signer.identity] {
         let message = format!("it is signed by `{}`, not by `{}`", found.join(", "), signer.identity);
-        return Err(ProofError::new("keyless-identity", message));
+        return Err(ProofError::new("keyless-identity", sigstore::plain(&message)));
     }
     let issuers: Vec<String> = [
         value(ISSUER).and_then(|der| Utf8StringRef::from_der(der).ok().map(|text| text.as_str().to_owned())),
@@ -134,7 +165,7 @@ fn identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofEr
     .collect();
     if issuers.is_empty() || issuers.iter().any(|issuer| issuer != signer.issuer) {
         let message = format!("its issuer is `{}`, not `{}`", issuers.join(", "), signer.issuer);
-        return Err(ProofError::new("keyless-identity", message));
+        return Err(ProofError::new("keyless-identity", sigstore::plain(&message)));
     }
     Ok(())
 }

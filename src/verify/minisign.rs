@@ -1,39 +1,82 @@
 //! minisign: Ed25519 over a BLAKE2b digest, with a comment that is signed too.
 //!
-//! Codes: `minisign-key`, `minisign-malformed`, `minisign-bad-signature`.
+//! Signatures of the old kind, which are over the file itself and not over its digest, are
+//! refused: minisign has made none by default since 0.10.
+//!
+//! Codes: `minisign-key`, `minisign-malformed`, `minisign-legacy`, `minisign-other-key`,
+//! `minisign-bad-signature`.
 
 use std::collections::BTreeMap;
 
-use minisign_verify::{PublicKey, Signature};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use minisign_verify::{Error, PublicKey, Signature};
 
 use super::{ProofError, Proven};
 use crate::model::evidence::Verdict;
 
-/// Verifies a signature. `each` hands every piece of the file to its argument.
+/// Verifies a signature. `each` hands every piece of the file to its argument. The key is the file
+/// that minisign writes or its second line alone.
 ///
 /// # Errors
-/// See the module's codes. Signatures of the old kind, which are over the file itself and not over
-/// its digest, are refused.
+/// See the module's codes.
 pub fn verify<E: From<ProofError>>(
     each: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), E>,
     signature: &[u8],
     key: &str,
 ) -> Result<Proven, E> {
-    let wrong = |code, reason: &str| ProofError::new(code, reason.to_owned());
-    let public =
-        if key.contains('\n') { PublicKey::decode(key.trim()) } else { PublicKey::from_base64(key.trim()) };
-    let public = public.map_err(|_| wrong("minisign-key", "it is no public key of minisign"))?;
-    let text = std::str::from_utf8(signature)
-        .map_err(|_| wrong("minisign-malformed", "the signature is no text"))?;
-    let signature =
-        Signature::decode(text).map_err(|_| wrong("minisign-malformed", "it is no signature of minisign"))?;
-    let refused = |_| wrong("minisign-bad-signature", "the signature is not over these bytes by this key");
-    let mut stream = public.verify_stream(&signature).map_err(refused)?;
+    let (public, id) = public_key(key)?;
+    let signature = parsed(signature)?;
+    let mut stream = public.verify_stream(&signature).map_err(|error| refused(&error))?;
     each(&mut |piece| stream.update(piece))?;
-    stream.finalize().map_err(refused)?;
+    stream.finalize().map_err(|error| refused(&error))?;
+    let comment = signature.trusted_comment().chars().filter(|c| !c.is_control()).collect();
     Ok(Proven {
         verdict: Verdict::Verified,
         detail: "signed by the expected minisign key".to_owned(),
-        facts: BTreeMap::from([("trustedComment".to_owned(), signature.trusted_comment().to_owned())]),
+        facts: BTreeMap::from([("signer".to_owned(), id), ("trustedComment".to_owned(), comment)]),
     })
+}
+
+fn wrong(code: &'static str, reason: &str) -> ProofError {
+    ProofError::new(code, reason.to_owned())
+}
+
+/// The key, and its id as minisign prints it.
+fn public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
+    if text.contains("secret key") {
+        return Err(wrong("minisign-key", "it is a secret key: give the public one"));
+    }
+    let no_key = || wrong("minisign-key", "it is no public key of minisign");
+    let line = match text.trim().lines().collect::<Vec<_>>()[..] {
+        [line] | [_, line] => line.trim(),
+        _ => return Err(no_key()),
+    };
+    let public = PublicKey::from_base64(line).map_err(|_| no_key())?;
+    let bytes = STANDARD.decode(line).map_err(|_| no_key())?;
+    let id = bytes.get(2..10).unwrap_or_default();
+    Ok((public, id.iter().rev().map(|byte| format!("{byte:02X}")).collect()))
+}
+
+fn parsed(bytes: &[u8]) -> Result<Signature, ProofError> {
+    let malformed = || wrong("minisign-malformed", "it is no signature of minisign");
+    let text = std::str::from_utf8(bytes).map_err(|_| malformed())?;
+    if text.trim_end().lines().count() != 4 {
+        return Err(malformed());
+    }
+    Signature::decode(text).map_err(|_| malformed())
+}
+
+fn refused(error: &Error) -> ProofError {
+    match error {
+        Error::UnexpectedKeyId => wrong("minisign-other-key", "the signature is by another key"),
+        Error::UnsupportedLegacyMode | Error::UnexpectedAlgorithm | Error::UnsupportedAlgorithm => wrong(
+            "minisign-legacy",
+            "the signature is of the old kind, over the file and not over its digest",
+        ),
+        _ => wrong(
+            "minisign-bad-signature",
+            "the signature or its comment is not by this key over these bytes",
+        ),
+    }
 }

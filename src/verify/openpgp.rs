@@ -1,22 +1,35 @@
 //! OpenPGP: detached signatures, with the policy that the parser leaves to its caller.
 //!
-//! A signature counts only if it is by a key of the keyring whose primary fingerprint is expected,
-//! over binary data, with a digest of the SHA-2 family, made while the key held, not expired and
-//! not in the future. Keys that are revoked count for nothing, whenever they signed.
+//! A signature counts only if
+//! * it is by the key whose whole primary fingerprint is expected, or by a subkey which that key
+//!   has bound for signing and which says so itself;
+//! * it is over a file, with a digest of the SHA-2 or SHA-3 family, by RSA of 2048 bits or more or
+//!   by an elliptic curve;
+//! * it was made while key and subkey held, has not expired and is not from the future.
+//!
+//! Of a key only what it has signed itself counts, the latest word each time. One good signature
+//! is enough among several, but a bad one by the expected key is never passed over. A revoked key
+//! counts for nothing, whenever it signed and for whatever reason it was revoked; revocation by
+//! another key that the key has named for it is not looked at.
 //!
 //! Codes: `openpgp-malformed`, `openpgp-key`, `openpgp-weak`, `openpgp-time`, `openpgp-revoked`,
 //! `openpgp-bad-signature`, `openpgp-no-signature`.
+
+mod key;
+mod packets;
 
 use std::collections::BTreeMap;
 use std::io::Read;
 
 use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey};
-use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::{Signature, SignatureType};
-use pgp::types::{KeyDetails as _, PublicParams};
+use pgp::types::KeyDetails as _;
 
+use super::chain::instant;
 use super::{ProofError, Proven};
 use crate::model::evidence::Verdict;
+use key::{Held, Signer};
+use rustls_pki_types::UnixTime;
 
 /// Verifies a detached signature, armored or not, over a message that can be read again for every
 /// signature.
@@ -32,34 +45,58 @@ pub fn verify<R: Read>(
     fingerprint: &str,
     now: u64,
 ) -> Result<Proven, ProofError> {
+    let wanted = whole_fingerprint(fingerprint)?;
     let signatures = signatures(signature)?;
-    let wanted: String =
-        fingerprint.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_lowercase();
-    let keys = keys(keyring)?;
-    let key = keys
-        .iter()
-        .find(|key| format!("{:x}", key.fingerprint()) == wanted)
-        .ok_or_else(|| ProofError::new("openpgp-key", format!("the keyring has no key {wanted}")))?;
-    revocation(key)?;
-    let mut why = ProofError::new("openpgp-no-signature", format!("no signature is by the key {wanted}"));
+    let key = expected(&keys(keyring)?, &wanted)?;
+    let held = Held::of(&key, now)?;
+    let mut proven = None;
     for signature in &signatures {
-        let Some((signer, checked)) = by(key, signature, message, now) else { continue };
-        match checked {
-            Ok(created) => {
-                return Ok(Proven {
-                    verdict: Verdict::Verified,
-                    detail: "signed by the expected OpenPGP key".to_owned(),
-                    facts: BTreeMap::from([
-                        ("signer".to_owned(), wanted),
-                        ("signingKey".to_owned(), signer),
-                        ("time".to_owned(), created.to_string()),
-                    ]),
-                });
-            }
-            Err(error) => why = error,
-        }
+        let Some(signer) = held.signer(&key, signature, now)? else { continue };
+        let made = checked(signature, &signer, &held, message, now)?;
+        proven.get_or_insert_with(|| facts(&key, &signer, signature, made));
     }
-    Err(why)
+    let facts = proven.ok_or_else(|| {
+        ProofError::new("openpgp-no-signature", format!("no signature is by the key {wanted}"))
+    })?;
+    Ok(Proven { verdict: Verdict::Verified, detail: "signed by the expected OpenPGP key".to_owned(), facts })
+}
+
+/// Short key ids can be made at will, so they name nobody.
+fn whole_fingerprint(text: &str) -> Result<String, ProofError> {
+    let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_lowercase();
+    let plain = plain.strip_prefix("0x").unwrap_or(&plain).to_owned();
+    if matches!(plain.len(), 40 | 64) && plain.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(plain);
+    }
+    Err(ProofError::new(
+        "openpgp-key",
+        format!("`{text}` is no whole fingerprint: state all 40 digits of the primary key's"),
+    ))
+}
+
+fn facts(
+    key: &SignedPublicKey,
+    signer: &Signer<'_>,
+    signature: &Signature,
+    made: u64,
+) -> BTreeMap<String, String> {
+    let time = |seconds| instant(UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds)));
+    let mut facts = BTreeMap::from([
+        ("signer".to_owned(), key.fingerprint().to_string()),
+        ("signingKey".to_owned(), signer.fingerprint()),
+        ("algorithm".to_owned(), signer.algorithm()),
+        ("time".to_owned(), time(made)),
+    ]);
+    if let Some(digest) = signature.hash_alg() {
+        facts.insert("digest".to_owned(), digest.to_string());
+    }
+    if let Some(name) = key.details.users.first().and_then(|user| user.id.as_str()) {
+        facts.insert("user".to_owned(), name.to_owned());
+    }
+    if let Some(expires) = signer.expires() {
+        facts.insert("keyExpires".to_owned(), time(expires));
+    }
+    facts
 }
 
 fn malformed(what: &str) -> impl Fn(pgp::errors::Error) -> ProofError {
@@ -67,18 +104,13 @@ fn malformed(what: &str) -> impl Fn(pgp::errors::Error) -> ProofError {
     move |error| ProofError::new("openpgp-malformed", format!("the {what} cannot be read: {error}"))
 }
 
-fn is_armored(bytes: &[u8]) -> bool {
-    bytes.trim_ascii_start().starts_with(b"-----BEGIN PGP")
-}
-
-fn signatures(bytes: &[u8]) -> Result<Vec<DetachedSignature>, ProofError> {
-    let failed = malformed("signature");
-    let read: Vec<_> = if is_armored(bytes) {
-        DetachedSignature::from_reader_many(bytes).map_err(&failed)?.0.collect()
-    } else {
-        DetachedSignature::from_bytes_many(bytes).map_err(&failed)?.collect()
-    };
-    let signatures = read.into_iter().collect::<Result<Vec<_>, _>>().map_err(&failed)?;
+fn signatures(bytes: &[u8]) -> Result<Vec<Signature>, ProofError> {
+    let packets = packets::signatures(bytes)?;
+    let read = DetachedSignature::from_bytes_many(&packets[..]).map_err(malformed("signature"))?;
+    let signatures = read
+        .map(|each| each.map(|detached| detached.signature))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(malformed("signature"))?;
     if signatures.is_empty() {
         return Err(ProofError::new("openpgp-malformed", "there is no signature in it"));
     }
@@ -86,147 +118,51 @@ fn signatures(bytes: &[u8]) -> Result<Vec<DetachedSignature>, ProofError> {
 }
 
 fn keys(bytes: &[u8]) -> Result<Vec<SignedPublicKey>, ProofError> {
-    let failed = malformed("keyring");
-    let read: Vec<_> = if is_armored(bytes) {
-        SignedPublicKey::from_reader_many(bytes).map_err(&failed)?.0.collect()
-    } else {
-        SignedPublicKey::from_bytes_many(bytes).map_err(&failed)?.collect()
-    };
-    read.into_iter().collect::<Result<Vec<_>, _>>().map_err(failed)
+    let packets = packets::keyring(bytes)?;
+    let read = SignedPublicKey::from_bytes_many(&packets[..]).map_err(malformed("keyring"))?;
+    read.collect::<Result<Vec<_>, _>>().map_err(malformed("keyring"))
 }
 
-fn revocation(key: &SignedPublicKey) -> Result<(), ProofError> {
-    let revoked = key
-        .details
-        .revocation_signatures
-        .iter()
-        .any(|signature| signature.verify_key(&key.primary_key).is_ok());
-    if revoked {
-        return Err(ProofError::new(
-            "openpgp-revoked",
-            format!("the key {:x} is revoked", key.fingerprint()),
-        ));
-    }
-    Ok(())
-}
-
-/// Whether the signature is by this key or a subkey of it, and if so, whether it holds: then the
-/// time it was made.
-fn by<R: Read>(
-    key: &SignedPublicKey,
-    detached: &DetachedSignature,
-    message: &dyn Fn() -> R,
-    now: u64,
-) -> Option<(String, Result<u64, ProofError>)> {
-    let signature = &detached.signature;
-    let names = |fingerprint: pgp::types::Fingerprint, id: pgp::types::KeyId| {
-        signature.issuer_fingerprint().contains(&&fingerprint)
-            || (signature.issuer_fingerprint().is_empty() && signature.issuer_key_id().contains(&&id))
-    };
-    if names(key.fingerprint(), key.legacy_key_id()) {
-        let expires = expiry(
-            key.primary_key.created_at().as_secs(),
-            &key.details.users.iter().flat_map(|user| &user.signatures).collect::<Vec<_>>(),
-        );
-        let held = made(signature, key.primary_key.created_at().as_secs(), expires, now)
-            .and_then(|created| strength(key.primary_key.public_params(), signature).map(|()| created))
-            .and_then(|created| check(signature, &key.primary_key, message()).map(|()| created));
-        return Some((format!("{:x}", key.fingerprint()), held));
-    }
-    let subkey = key
-        .public_subkeys
-        .iter()
-        .find(|subkey| names(subkey.key.fingerprint(), subkey.key.legacy_key_id()))?;
-    let held = subkey_may_sign(key, subkey)
-        .and_then(|()| {
-            let born = subkey.key.created_at().as_secs();
-            made(signature, born, expiry(born, &subkey.signatures.iter().collect::<Vec<_>>()), now)
-        })
-        .and_then(|created| strength(subkey.key.public_params(), signature).map(|()| created))
-        .and_then(|created| check(signature, &subkey.key, message()).map(|()| created));
-    Some((format!("{:x}", subkey.key.fingerprint()), held))
-}
-
-fn subkey_may_sign(
-    key: &SignedPublicKey,
-    subkey: &pgp::composed::SignedPublicSubKey,
-) -> Result<(), ProofError> {
-    let unbound = |reason: &str| ProofError::new("openpgp-key", format!("the signing subkey {reason}"));
-    let revoked = subkey.signatures.iter().any(|signature| {
-        signature.typ() == Some(SignatureType::SubkeyRevocation)
-            && signature.verify_subkey_binding(&key.primary_key, &subkey.key).is_ok()
-    });
-    if revoked {
-        return Err(ProofError::new("openpgp-revoked", "the signing subkey is revoked"));
-    }
-    let bound = subkey.signatures.iter().any(|signature| {
-        signature.typ() == Some(SignatureType::SubkeyBinding)
-            && signature.key_flags().sign()
-            && signature.verify_subkey_binding(&key.primary_key, &subkey.key).is_ok()
-            && signature
-                .embedded_signature()
-                .is_some_and(|back| back.verify_primary_key_binding(&subkey.key, &key.primary_key).is_ok())
-    });
-    if bound { Ok(()) } else { Err(unbound("is not bound to the key for signing")) }
-}
-
-/// The latest of the key's own statements counts.
-fn expiry(born: u32, statements: &[&Signature]) -> Option<u64> {
-    let latest = statements.iter().max_by_key(|signature| signature.created().map(|time| time.as_secs()))?;
-    let seconds = u64::from(latest.key_expiration_time()?.as_secs());
-    (seconds > 0).then_some(u64::from(born) + seconds)
-}
-
-fn made(signature: &Signature, born: u32, expires: Option<u64>, now: u64) -> Result<u64, ProofError> {
-    let wrong = |reason: &str| ProofError::new("openpgp-time", reason.to_owned());
-    let created = signature.created().ok_or_else(|| wrong("the signature does not say when it was made"))?;
-    let created = u64::from(created.as_secs());
-    if created > now {
-        return Err(wrong("the signature is from the future"));
-    }
-    if created < u64::from(born) {
-        return Err(wrong("the signature is older than the key"));
-    }
-    if expires.is_some_and(|expires| created >= expires) {
-        return Err(wrong("the key had expired when the signature was made"));
-    }
-    let lasts = signature
-        .signature_expiration_time()
-        .map(|time| u64::from(time.as_secs()))
-        .filter(|lasts| *lasts > 0);
-    if lasts.is_some_and(|lasts| created + lasts <= now) {
-        return Err(wrong("the signature has expired"));
-    }
-    Ok(created)
-}
-
-fn strength(key: &PublicParams, signature: &Signature) -> Result<(), ProofError> {
-    let weak = |reason: String| ProofError::new("openpgp-weak", reason);
-    match signature.hash_alg() {
-        Some(
-            HashAlgorithm::Sha256 | HashAlgorithm::Sha384 | HashAlgorithm::Sha512 | HashAlgorithm::Sha224,
-        ) => {}
-        other => return Err(weak(format!("the signature's digest is {other:?}, which proves nothing"))),
-    }
-    if let PublicParams::RSA(rsa) = key {
-        use rsa::traits::PublicKeyParts as _;
-        let bits = rsa.key.n().bits();
-        if bits < 2048 {
-            return Err(weak(format!("an RSA key of {bits} bits is too short")));
+/// Two copies of a key could say different things of it.
+fn expected(keys: &[SignedPublicKey], wanted: &str) -> Result<SignedPublicKey, ProofError> {
+    let mut fitting = keys.iter().filter(|key| key.fingerprint().to_string() == wanted);
+    match (fitting.next(), fitting.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        (None, _) => Err(ProofError::new("openpgp-key", format!("the keyring has no key {wanted}"))),
+        (Some(_), Some(_)) => {
+            Err(ProofError::new("openpgp-key", format!("the keyring has the key {wanted} twice")))
         }
     }
+}
+
+/// The time that a signature was made, if it holds.
+fn checked<R: Read>(
+    signature: &Signature,
+    signer: &Signer<'_>,
+    held: &Held,
+    message: &dyn Fn() -> R,
+    now: u64,
+) -> Result<u64, ProofError> {
     if signature.typ() != Some(SignatureType::Binary) {
         return Err(ProofError::new("openpgp-malformed", "the signature is not one over a file"));
     }
-    Ok(())
+    key::strong_digest(signature, "the signature's")?;
+    signer.strong()?;
+    let made = made(signature, now)?;
+    held.at(made)?;
+    signer.at(made)?;
+    signer.verifies(signature, message()).map(|()| made)
 }
 
-fn check(
-    signature: &Signature,
-    key: &impl pgp::types::VerifyingKey,
-    message: impl Read,
-) -> Result<(), ProofError> {
-    signature
-        .verify(key, message)
-        .map_err(|_| ProofError::new("openpgp-bad-signature", "the signature is not over these bytes"))
+fn made(signature: &Signature, now: u64) -> Result<u64, ProofError> {
+    let wrong = |reason: &str| ProofError::new("openpgp-time", reason.to_owned());
+    let made = signature.created().ok_or_else(|| wrong("the signature does not say when it was made"))?;
+    let made = u64::from(made.as_secs());
+    if made > now {
+        return Err(wrong("the signature is from the future"));
+    }
+    if key::signature_expired(signature, now) {
+        return Err(wrong("the signature has expired"));
+    }
+    Ok(made)
 }

@@ -1,19 +1,25 @@
 //! Sigstore: bundles and attestations in bundles, verified without network against the public
 //! good instance's root that is built in, or another.
 //!
-//! Codes: `sigstore-malformed`, `sigstore-root`, `sigstore-identity`, `sigstore-refused`,
-//! `sigstore-subject`, `sigstore-predicate`.
+//! Signer and issuer are compared whole. A bundle needs a log entry that the log's checkpoint
+//! proves, and a time from the log or a timestamp authority within the certificate's minutes. The
+//! library below asks the machine's clock for one thing: a time in the future is refused.
+//!
+//! Codes: `sigstore-malformed`, `sigstore-root`, `sigstore-identity`, `sigstore-bad-signature`,
+//! `sigstore-certificate`, `sigstore-log`, `sigstore-time`, `sigstore-subject`,
+//! `sigstore-predicate`, `sigstore-refused`.
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
-use sigstore_verify::types::{Bundle, Sha256Hash};
-use sigstore_verify::{VerificationPolicy, verify as check};
+use sigstore_verify::types::{Bundle, DerPublicKey, Sha256Hash, SignatureContent};
+use sigstore_verify::{
+    CertificateError, Error, Policy, PublicKeyVerificationPolicy, TransparencyLogError, VerificationPolicy,
+    VerificationResult, verify as check,
+};
 
-use super::{ProofError, Proven};
+use super::{ProofError, Proven, cosign};
 use crate::model::evidence::Verdict;
 
 /// Who must have signed. Both are compared whole.
@@ -25,10 +31,20 @@ pub struct Signer<'a> {
     pub issuer: &'a str,
 }
 
+/// Whom a bundle must be by.
+enum Expected<'a> {
+    Signer(Signer<'a>),
+    /// DER of the key, and SHA-256 of it.
+    Key(Vec<u8>, String),
+}
+
 /// What a provenance statement may be called.
 const PROVENANCE: &[&str] = &["https://slsa.dev/provenance/v1", "https://slsa.dev/provenance/v0.2"];
 
-/// Verifies a bundle over a file with this SHA-256.
+/// What cosign calls a bare signature in the form of a statement.
+const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
+
+/// Verifies a bundle over a file with this SHA-256. `root` is a sigstore trusted root in JSON.
 ///
 /// # Errors
 /// See the module's codes.
@@ -38,8 +54,38 @@ pub fn verify_bundle(
     signer: Signer<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let (bundle, _) = parse(bundle)?;
-    proven(digest, &bundle, signer, root, "a sigstore bundle over the file holds")
+    bundle_by(digest, bundle, &Expected::Signer(signer), root)
+}
+
+/// Verifies a bundle that a key of the signer's own has signed, as `cosign sign-blob --key` writes
+/// it: P-256, in PEM.
+///
+/// # Errors
+/// See the module's codes; `cosign-key` where the key is not such a one.
+pub fn verify_bundle_by_key(
+    digest: &[u8; 32],
+    bundle: &[u8],
+    key: &str,
+    root: Option<&str>,
+) -> Result<Proven, ProofError> {
+    let (der, fingerprint) = cosign::public_key(key)?;
+    bundle_by(digest, bundle, &Expected::Key(der, fingerprint), root)
+}
+
+fn bundle_by(
+    digest: &[u8; 32],
+    bundle: &[u8],
+    by: &Expected<'_>,
+    root: Option<&str>,
+) -> Result<Proven, ProofError> {
+    let bundle = parse(bundle)?;
+    let mut facts = BTreeMap::new();
+    if let SignatureContent::DsseEnvelope(envelope) = &bundle.content {
+        // Any statement names its subject, a report of a flaw too.
+        let allowed = [PROVENANCE, &[SIGNED]].concat();
+        statement(envelope.payload.as_bytes(), digest, &allowed, &mut facts)?;
+    }
+    proven(digest, &bundle, by, root, facts, "a sigstore bundle over the file holds")
 }
 
 /// Verifies that a provenance statement names a file with this SHA-256. The file may hold several
@@ -58,74 +104,192 @@ pub fn verify_attestation(
     } else {
         bundles.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect()
     };
-    let mut why = ProofError::new("sigstore-malformed", "there is no bundle in it");
+    let mut why = None;
     for line in lines {
-        let outcome = parse(line).and_then(|(bundle, text)| {
-            statement(&text, digest)?;
-            proven(digest, &bundle, signer, root, "a signed provenance statement names the file")
-        });
-        match outcome {
+        match attested(digest, line, signer, root) {
             Ok(proven) => return Ok(proven),
-            Err(error) => why = error,
+            // What is wrong with the statement about this file tells more than those about others.
+            Err(error) if why.is_none() || error.code != "sigstore-subject" => why = Some(error),
+            Err(_) => {}
         }
     }
-    Err(why)
+    Err(why.unwrap_or_else(|| ProofError::new("sigstore-malformed", "there is no bundle in it")))
 }
 
-fn parse(bytes: &[u8]) -> Result<(Bundle, String), ProofError> {
+fn attested(
+    digest: &[u8; 32],
+    bundle: &[u8],
+    signer: Signer<'_>,
+    root: Option<&str>,
+) -> Result<Proven, ProofError> {
+    let bundle = parse(bundle)?;
+    let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
+        return Err(ProofError::new("sigstore-malformed", "the bundle holds no in-toto statement"));
+    };
+    let mut facts = BTreeMap::new();
+    statement(envelope.payload.as_bytes(), digest, PROVENANCE, &mut facts)?;
+    let by = Expected::Signer(signer);
+    proven(digest, &bundle, &by, root, facts, "a signed provenance statement names the file")
+}
+
+fn parse(bytes: &[u8]) -> Result<Bundle, ProofError> {
     let malformed = |error: &dyn std::fmt::Display| {
-        ProofError::new("sigstore-malformed", format!("it is no sigstore bundle: {error}"))
+        ProofError::new("sigstore-malformed", plain(&format!("it is no sigstore bundle: {error}")))
     };
     let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
-    let bundle = Bundle::from_json(text).map_err(|error| malformed(&error))?;
-    Ok((bundle, text.to_owned()))
+    Bundle::from_json(text).map_err(|error| malformed(&error))
+}
+
+/// One line, whatever a bundle has put into an error.
+pub(super) fn plain(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    text.trim_end_matches(['.', ' ']).to_owned()
+}
+
+pub(super) fn trusted_root(json: Option<&str>) -> Result<TrustedRoot, ProofError> {
+    TrustedRoot::from_json(json.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT)).map_err(|error| {
+        ProofError::new("sigstore-root", plain(&format!("the trusted root cannot be read: {error}")))
+    })
+}
+
+/// Patterns match more than is meant, so there are none.
+pub(super) fn whole(signer: Signer<'_>) -> Result<(), ProofError> {
+    if signer.identity.is_empty() || signer.issuer.is_empty() {
+        return Err(ProofError::new(
+            "sigstore-identity",
+            "a signature proves nothing without an expected signer and issuer",
+        ));
+    }
+    for text in [signer.identity, signer.issuer] {
+        if text.contains(['*', '^', '$', '\\', '|', '(', '[']) {
+            let message = format!("`{text}` looks like a pattern; signer and issuer are compared whole");
+            return Err(ProofError::new("sigstore-identity", plain(&message)));
+        }
+    }
+    Ok(())
+}
+
+/// When the newest of a root's keys began: what it cannot know is what came later.
+fn newest(root: &TrustedRoot) -> Option<String> {
+    let logs = root.tlogs.iter().map(|log| log.public_key.valid_for);
+    let certificate_logs = root.ctlogs.iter().map(|log| log.public_key.valid_for);
+    let authorities = root.certificate_authorities.iter().map(|authority| authority.valid_for);
+    let clocks = root.timestamp_authorities.iter().map(|authority| authority.valid_for);
+    let starts = logs.chain(certificate_logs).chain(authorities).chain(clocks);
+    starts.flatten().map(|range| range.start).max().map(|start| start.to_string())
 }
 
 fn proven(
     digest: &[u8; 32],
     bundle: &Bundle,
-    signer: Signer<'_>,
+    by: &Expected<'_>,
     root: Option<&str>,
+    mut facts: BTreeMap<String, String>,
     detail: &str,
 ) -> Result<Proven, ProofError> {
-    if signer.identity.is_empty() || signer.issuer.is_empty() {
-        return Err(ProofError::new(
-            "sigstore-identity",
-            "a bundle proves nothing without an expected signer and issuer",
-        ));
+    let policy: Box<dyn Policy> = match by {
+        Expected::Signer(signer) => {
+            whole(*signer)?;
+            Box::new(VerificationPolicy::new(signer.identity, signer.issuer))
+        }
+        Expected::Key(der, _) => Box::new(PublicKeyVerificationPolicy::new(DerPublicKey::new(der.clone()))),
+    };
+    let trusted = trusted_root(root)?;
+    known_logs(bundle, &trusted)?;
+    let result = check(Sha256Hash::new(*digest), bundle, policy.as_ref(), &trusted)
+        .map_err(|error| refused(&error, &trusted))?;
+    let kind = if root.is_some() { "given" } else { "public good instance, built in" };
+    facts.insert("root".to_owned(), kind.to_owned());
+    facts.insert(
+        "rootSha256".to_owned(),
+        crate::embedded::sha256(root.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT).as_bytes()),
+    );
+    if let Some(newest) = newest(&trusted) {
+        facts.insert("rootNewestKey".to_owned(), newest);
     }
-    let root = TrustedRoot::from_json(root.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT)).map_err(|error| {
-        ProofError::new("sigstore-root", format!("the trusted root cannot be read: {error}"))
-    })?;
-    let policy = VerificationPolicy::new(signer.identity, signer.issuer);
-    let result = check(
-        Sha256Hash::from_hex(&crate::embedded::hex(digest))
-            .map_err(|error| ProofError::new("sigstore-malformed", error.to_string()))?,
-        bundle,
-        &policy,
-        &root,
-    )
-    .map_err(|error| {
-        let told = error.to_string();
-        let code = if told.contains("identity") || told.contains("issuer") {
-            "sigstore-identity"
-        } else {
-            "sigstore-refused"
-        };
-        ProofError::new(code, told)
-    })?;
-    let mut facts = BTreeMap::from([
-        ("signer".to_owned(), signer.identity.to_owned()),
-        ("issuer".to_owned(), signer.issuer.to_owned()),
-    ]);
-    if let Some(time) = result.integrated_time() {
+    tell(&result, bundle, by, &mut facts);
+    Ok(Proven { verdict: Verdict::Verified, detail: detail.to_owned(), facts })
+}
+
+/// A log that the root does not know may be one that came after it.
+fn known_logs(bundle: &Bundle, root: &TrustedRoot) -> Result<(), ProofError> {
+    let entries = &bundle.verification_material.tlog_entries;
+    let unknown =
+        entries.iter().find(|entry| root.tlogs.iter().all(|log| log.log_id.key_id != entry.log_id.key_id));
+    match unknown {
+        Some(entry) => Err(too_old(&format!("the log {} is not known", entry.log_id.key_id), root)),
+        None => Ok(()),
+    }
+}
+
+fn too_old(why: &str, root: &TrustedRoot) -> ProofError {
+    let newest = newest(root).unwrap_or_else(|| "an unknown time".to_owned());
+    let message = format!("{why}; the newest key of the trusted root is of {newest}");
+    ProofError::new("sigstore-root", plain(&message))
+}
+
+fn tell(
+    result: &VerificationResult,
+    bundle: &Bundle,
+    by: &Expected<'_>,
+    facts: &mut BTreeMap<String, String>,
+) {
+    match by {
+        Expected::Signer(signer) => {
+            facts.insert("signer".to_owned(), signer.identity.to_owned());
+            facts.insert("issuer".to_owned(), signer.issuer.to_owned());
+        }
+        Expected::Key(_, fingerprint) => {
+            facts.insert("signer".to_owned(), format!("the key with the SHA-256 {fingerprint}"));
+            facts.insert("keySha256".to_owned(), fingerprint.clone());
+        }
+    }
+    if let Some(time) = result.verified_timestamps().iter().min() {
         facts.insert("time".to_owned(), time.to_string());
     }
-    Ok(Proven { verdict: Verdict::Verified, detail: detail.to_owned(), facts })
+    if let Some(entry) = bundle.verification_material.tlog_entries.first() {
+        facts.insert("logIndex".to_owned(), entry.log_index.to_string());
+    }
+    let Some(claims) = result.certificate().map(|certificate| &certificate.ci_claims) else { return };
+    for (name, claim) in [
+        ("sourceRepository", &claims.source_repository_uri),
+        ("sourceDigest", &claims.source_repository_digest),
+        ("sourceRef", &claims.source_repository_ref),
+        ("run", &claims.run_invocation_uri),
+    ] {
+        if let Some(claim) = claim {
+            facts.insert(name.to_owned(), plain(claim));
+        }
+    }
+}
+
+fn refused(error: &Error, root: &TrustedRoot) -> ProofError {
+    let code = match error {
+        Error::IdentityMismatch { .. } | Error::IssuerMismatch { .. } => "sigstore-identity",
+        Error::SignatureInvalid(_) => "sigstore-bad-signature",
+        Error::ArtifactMismatch(_) => "sigstore-subject",
+        Error::Certificate(CertificateError::NoValidAuthority { .. })
+        | Error::TransparencyLog(TransparencyLogError::UnknownLog { .. })
+        | Error::InvalidTrustRoot(_)
+        | Error::TrustRoot(_)
+        | Error::TrustedCertificate(_) => return too_old(&error.to_string(), root),
+        Error::Certificate(_) => "sigstore-certificate",
+        Error::TransparencyLog(_) => "sigstore-log",
+        Error::Timestamp(_) => "sigstore-time",
+        Error::InvalidBundle(_)
+        | Error::UnsupportedBundle(_)
+        | Error::UnsupportedArtifact(_)
+        | Error::Types(_)
+        | Error::Bundle(_) => "sigstore-malformed",
+        _ => "sigstore-refused",
+    };
+    ProofError::new(code, plain(&error.to_string()))
 }
 
 #[derive(Deserialize)]
 struct Statement {
+    #[serde(rename = "_type")]
+    kind: String,
     #[serde(rename = "predicateType")]
     predicate: String,
     subject: Vec<Subject>,
@@ -133,26 +297,41 @@ struct Statement {
 
 #[derive(Deserialize)]
 struct Subject {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
     digest: BTreeMap<String, String>,
 }
 
-/// The statement is provenance, and names the file.
-fn statement(bundle: &str, digest: &[u8; 32]) -> Result<(), ProofError> {
+/// The statement is of an allowed kind, and names the file.
+fn statement(
+    payload: &[u8],
+    digest: &[u8; 32],
+    allowed: &[&str],
+    facts: &mut BTreeMap<String, String>,
+) -> Result<(), ProofError> {
     let malformed = || ProofError::new("sigstore-malformed", "the bundle holds no in-toto statement");
-    let json: serde_json::Value = serde_json::from_str(bundle).map_err(|_| malformed())?;
-    let payload = json["dsseEnvelope"]["payload"].as_str().ok_or_else(malformed)?;
-    let payload = STANDARD.decode(payload).map_err(|_| malformed())?;
-    let statement: Statement = serde_json::from_slice(&payload).map_err(|_| malformed())?;
-    if !PROVENANCE.contains(&statement.predicate.as_str()) {
-        let message = format!("the statement is `{}`, not provenance", statement.predicate);
-        return Err(ProofError::new("sigstore-predicate", message));
+    let statement: Statement = serde_json::from_slice(payload).map_err(|_| malformed())?;
+    if !["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"]
+        .contains(&statement.kind.as_str())
+    {
+        return Err(malformed());
     }
     let wanted = crate::embedded::hex(digest);
-    if statement.subject.iter().any(|subject| subject.digest.get("sha256") == Some(&wanted)) {
-        return Ok(());
+    let named =
+        statement.subject.iter().find(|subject| subject.digest.get("sha256") == Some(&wanted)).ok_or_else(
+            || {
+                let message = format!("the statement does not name a file with the digest {wanted}");
+                ProofError::new("sigstore-subject", message)
+            },
+        )?;
+    if !allowed.contains(&statement.predicate.as_str()) {
+        let message = format!("the statement is `{}`, not provenance", statement.predicate);
+        return Err(ProofError::new("sigstore-predicate", plain(&message)));
     }
-    Err(ProofError::new(
-        "sigstore-subject",
-        format!("the statement does not name a file with the digest {wanted}"),
-    ))
+    facts.insert("predicate".to_owned(), statement.predicate);
+    if !named.name.is_empty() {
+        facts.insert("subject".to_owned(), plain(&named.name));
+    }
+    Ok(())
 }

@@ -35,6 +35,8 @@ function Set-Simulation {
 function Get-DownloadCommand {
     [CmdletBinding()]
     param([string] $Url, [string] $Path)
+    $own = @('--fail', '--silent', '--show-error', '--output', $Path)
+    if ($Url.StartsWith('file:')) { return @{ program = 'curl'; arguments = $own + $Url } }
     $file = Get-Simulation -Area 'urls' -Name $Url
     if ($file -eq 'slow') {
         $shell = [Diagnostics.Process]::GetCurrentProcess().MainModule.FileName
@@ -42,7 +44,7 @@ function Get-DownloadCommand {
     }
     if ($null -eq $file) { $file = 'no-such-file' }
     $source = "file://$env:IMAGEGEN_SIMULATION/mirror/$file"
-    @{ program = 'curl'; arguments = @('--fail', '--silent', '--show-error', '--output', $Path, $source) }
+    @{ program = 'curl'; arguments = $own + $source }
 }
 
 function Expand-TarMember {
@@ -421,19 +423,20 @@ function Remove-Task {
     Set-Simulation -Area 'tasks' -Name $Name -Value $null
 }
 
-# A network's name is its ID too.
+# Kinds are areas of their own; a network's name is its ID too.
 function Invoke-HostNetwork {
     [CmdletBinding()]
     param([string] $Method, [string] $Path, [string] $Body = '')
+    $kind = $Path.Split('/')[1]
     $name = $Path.Split('/')[-1]
-    if ($Method -eq 'DELETE') { return Set-Simulation -Area 'networks' -Name $name -Value $null }
+    if ($Method -eq 'DELETE') { return Set-Simulation -Area $kind -Name $name -Value $null }
     if ($Method -eq 'POST') {
-        $network = $Body | ConvertFrom-Json
-        $value = @{ ID = $network.Name; Name = $network.Name; Type = $network.Type }
-        return Set-Simulation -Area 'networks' -Name $network.Name -Value $value
+        $item = $Body | ConvertFrom-Json
+        $value = @{ ID = $item.Name; Name = $item.Name; Type = $item.Type }
+        return Set-Simulation -Area $kind -Name $item.Name -Value $value
     }
     $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
-    if ($state.ContainsKey('networks')) { $state.networks.Values | ForEach-Object { [pscustomobject]$_ } }
+    if ($state.ContainsKey($kind)) { $state[$kind].Values | ForEach-Object { [pscustomobject]$_ } }
 }
 
 function Get-PowerPlan {
@@ -463,4 +466,35 @@ function Invoke-ScriptText {
         return ''
     }
     "$(Get-Simulation -Area 'os' -Name 'script')`n"
+}
+
+function Get-UrlText {
+    [CmdletBinding()]
+    param([string] $Url)
+    Get-Simulation -Area 'pages' -Name $Url
+}
+
+function Get-EventText {
+    [CmdletBinding()]
+    param([int] $Hours)
+    "$(Get-Simulation -Area 'os' -Name 'events')"
+}
+
+function Test-Administrator {
+    [CmdletBinding()]
+    param()
+    $null -eq (Get-Simulation -Area 'os' -Name 'guest')
+}
+
+function Get-FreeSpace {
+    [CmdletBinding()]
+    param()
+    $free = Get-Simulation -Area 'os' -Name 'free'
+    if ($null -eq $free) { 64GB } else { [long]$free }
+}
+
+function Request-Restart {
+    [CmdletBinding()]
+    param()
+    Set-Simulation -Area 'os' -Name 'restart' -Value 'asked'
 }

@@ -160,7 +160,7 @@ function Write-WorldPlan {
     })
     if (@($Content.scripts.PSObject.Properties).Count -eq 0) {
         $scripts = [ordered]@{}
-        foreach ($folder in 'engine', 'resources') {
+        foreach ($folder in 'engine', 'node', 'resources') {
             foreach ($script in Get-ChildItem -LiteralPath "$World/C/imagegen/$folder") {
                 $digest = (Get-FileHash -LiteralPath $script.FullName -Algorithm SHA256).Hash.ToLowerInvariant()
                 $scripts["$folder/$($script.Name)"] = $digest

@@ -73,14 +73,25 @@ const FORBIDDEN: [&str; 6] = [
     "start-process",
 ];
 
+/// Our own scripts, which may be run or loaded by their path.
+const LOADED: [&str; 8] = [
+    r#""$PSScriptRoot/Tools.ps1""#,
+    r#""$PSScriptRoot/Test-Node.ps1""#,
+    r#""$PSScriptRoot/engine/Tools.ps1""#,
+    r#""$PSScriptRoot/../engine/Tools.ps1""#,
+    r#""$PSScriptRoot/../engine/Invoke-Plan.ps1""#,
+    r#""$Destination/engine/Invoke-Plan.ps1""#,
+    "$Platform",
+    "$file.FullName",
+];
+
 pub(super) fn commands(script: &Script, known: &Known) -> Vec<String> {
     let mut findings = Vec::new();
     for node in script.kind("command") {
         let Some(name) = child(node, "command_name") else {
             let called = child(node, "command_name_expr").map_or("", |called| script.of(called));
             let inner = called.starts_with("\"Get-${") || called.starts_with("\"Set-${");
-            let loaded = [r#""$PSScriptRoot/Tools.ps1""#, "$Platform", "$file.FullName"].contains(&called);
-            if !inner && !loaded {
+            if !inner && !LOADED.contains(&called) {
                 findings.push(script.finding(node, &format!("`{called}` is run directly")));
             }
             continue;

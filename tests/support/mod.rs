@@ -39,6 +39,26 @@ impl Test {
         self
     }
 
+    /// A store that holds stand-ins for everything that `line` plans, with overrides that name them:
+    /// then the run needs no network.
+    pub fn stocked(mut self, line: &str) -> Self {
+        let plan = Self::new().line(line).line("--format json");
+        let plan: serde_json::Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
+        let groups = plan["components"].as_array().expect("components");
+        let mut overrides = serde_json::Map::new();
+        for artifact in groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
+            let component = artifact["component"].as_str().expect("component");
+            let file = artifact["file"].as_str().expect("file");
+            let content = format!("stands for {component}");
+            let digest = imagegen::embedded::sha256(content.as_bytes());
+            self = self.file(&format!("store/objects/sha256/{}/{digest}", &digest[..2]), &content);
+            let url = format!("https://artifacts.example.com/{file}");
+            overrides.insert(component.to_owned(), serde_json::json!({"url": url, "sha256": digest}));
+        }
+        self.file("overrides.json", &serde_json::Value::Object(overrides).to_string())
+            .line("--offline --store store --overrides overrides.json")
+    }
+
     /// Arguments split at blanks.
     pub fn line(self, line: &str) -> Self {
         self.args(line.split_whitespace())

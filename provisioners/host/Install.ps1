@@ -1,0 +1,210 @@
+<#
+.SYNOPSIS
+Makes this machine a Kubernetes node that only lacks its join.
+
+.DESCRIPTION
+Checks the machine, copies this folder to C:\imagegen and has the engine bring about the plan. Where a restart is
+due
+it restarts the machine and goes on by itself, through a task of SYSTEM that is removed at the end. It can be run
+again at any time: done work is found done.
+Progress is in C:\imagegen\install.json, every line in C:\imagegen\install.log.
+Exit codes: 0 done, 1 a resource failed, 2 machine or bundle refused, 8 checks failed, 3010 it goes on after a
+restart.
+
+.PARAMETER Check
+Only tell what would stop it; nothing is changed.
+
+.PARAMETER NoRestart
+Do not restart the machine: end with 3010 where a restart is due, to be run again after it.
+
+.PARAMETER MinimumFreeGB
+Space that must be free where Windows is.
+
+.PARAMETER Destination
+Where the engine and the plan stay.
+
+.PARAMETER Platform
+Script with the abilities of Windows; another one in a simulation.
+
+.EXAMPLE
+.\Install.ps1 -Check
+#>
+[CmdletBinding()]
+param(
+    [switch] $Check,
+    [switch] $NoRestart,
+    [ValidateRange(1, 10000)]
+    [int] $MinimumFreeGB = 10,
+    [string] $Destination = 'C:\imagegen',
+    [string] $Platform = "$PSScriptRoot/engine/Windows.ps1"
+)
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+$script:Root = $PSScriptRoot
+. "$PSScriptRoot/engine/Tools.ps1"
+. $Platform
+
+$script:Task = 'imagegen-install'
+# SYSTEM and administrators alone: what lies here runs as SYSTEM after a restart.
+$script:Access = 'O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)'
+
+# What would stop the installation, one text each.
+function Get-Obstacle {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [int] $FreeGB)
+    $version = $PSVersionTable.PSVersion
+    if ($version -lt [version]'5.1') { "this is PowerShell $version, 5.1 is needed" }
+    if (-not (Test-Administrator)) { 'this account is no administrator, or the shell is not elevated' }
+    $os = Get-OsBuild
+    foreach ($resource in $Plan.resources) {
+        $wanted = $resource.properties
+        if ($resource.type -ne 'assertion' -or $wanted.check -ne 'osBuild' -or -not $wanted.holds) { continue }
+        if ($os.build -ne $wanted.build) {
+            "this is Windows build $($os.build), the plan is for $($wanted.build) ($($Plan.windows))"
+        }
+    }
+    $bytes = Get-FreeSpace
+    $free = [long][Math]::Floor($bytes / 1073741824)
+    if ($free -lt $FreeGB) { "$free GB are free where Windows is, $FreeGB are wanted" }
+    foreach ($resource in $Plan.resources) {
+        $digest = $resource.properties.PSObject.Properties['digest']
+        if ($null -ne $digest -and $digest.Value -cnotmatch '^([0-9a-f]{64}){1,2}$') {
+            "$($resource.name) is not pinned by a digest"
+        }
+    }
+}
+
+# This folder to its lasting place, unless it is there already. What an older bundle left goes.
+function Copy-Bundle {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Target)
+    $native = Resolve-NativePath -Path $Target
+    if ([IO.Path]::GetFullPath($PSScriptRoot).TrimEnd('\', '/') -eq [IO.Path]::GetFullPath($native)) { return }
+    $null = [IO.Directory]::CreateDirectory($native)
+    Set-Sddl -Path $Target -Sddl $script:Access
+    foreach ($name in 'engine', 'node', 'resources', 'artifacts', 'guest-plan.json', 'Install.ps1') {
+        $old = Join-Path -Path $native -ChildPath $name
+        $new = Join-Path -Path $PSScriptRoot -ChildPath $name
+        if (Test-Path -LiteralPath $old) { Remove-Item -LiteralPath $old -Recurse -Force }
+        if (Test-Path -LiteralPath $new) { Copy-Item -LiteralPath $new -Destination $old -Recurse -Force }
+    }
+}
+
+# How far it has come with this plan; from the beginning where that is another one.
+function Read-Progress {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $PlanDigest)
+    $start = [ordered]@{
+        schema = 'imagegen.dev/install/v1'
+        plan = $PlanDigest
+        state = 'prepare'
+        restarts = 0
+        exitCode = 0
+        error = ''
+    }
+    if (-not [IO.File]::Exists($Path)) { return $start }
+    $known = [IO.File]::ReadAllText($Path) | ConvertFrom-Json
+    if ($known.schema -cne $start.schema -or $known.plan -cne $PlanDigest) { return $start }
+    foreach ($name in 'state', 'restarts') { $start[$name] = $known.$name }
+    $start
+}
+
+# A phase of the plan; its outcome as the engine tells it. Every line goes to the log as well.
+function Invoke-Part {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Phase, [Parameter(Mandatory)] [string] $Mode,
+        [Parameter(Mandatory)] [string] $Destination, [Parameter(Mandatory)] [string] $Platform)
+    $arguments = @{ Phase = $Phase; Mode = $Mode; Platform = $Platform }
+    $last = ''
+    & "$Destination/engine/Invoke-Plan.ps1" @arguments 6>&1 | ForEach-Object {
+        $last = "$_"
+        [IO.File]::AppendAllText($script:Log, "$last`r`n")
+        [Console]::Out.WriteLine($last)
+    }
+    $outcome = @{ code = $LASTEXITCODE; restart = $false; error = "phase $Phase ended with $LASTEXITCODE" }
+    if ($last.StartsWith('{')) {
+        $told = $last | ConvertFrom-Json
+        $outcome.restart = $told.restart
+        if ($told.error) { $outcome.error = $told.error }
+    }
+    $outcome
+}
+
+# The parts of a state, in their order, and the state after it.
+$script:States = @{
+    prepare = @{ parts = @('bootstrap', 'prepare'); next = 'install' }
+    install = @{ parts = @('install'); next = 'finish' }
+    finish = @{ parts = @('test', 'seal'); next = 'done' }
+}
+
+# Runs states until nothing is left, something fails or a restart is due. A state that asked for a restart is run
+# again after it, until it asks no more: features and updates may come in several turns.
+function Invoke-Install {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Progress, [Parameter(Mandatory)] [string] $Destination,
+        [Parameter(Mandatory)] [string] $Platform)
+    while ($Progress.state -ne 'done') {
+        $state = $script:States[$Progress.state]
+        $restart = $false
+        foreach ($part in $state.parts) {
+            $mode = 'apply'
+            if ($part -eq 'test') { $mode = 'test' }
+            $outcome = Invoke-Part -Phase $part -Mode $mode -Destination $Destination -Platform $Platform
+            if ($outcome.code -ne 0) {
+                $Progress.exitCode = $outcome.code
+                $Progress.error = $outcome.error
+                return
+            }
+            $restart = $restart -or $outcome.restart
+        }
+        if ($restart) {
+            $Progress.restarts++
+            $Progress.exitCode = 3010
+            if ($Progress.restarts -gt 10) {
+                $Progress.exitCode = 1
+                $Progress.error = "state $($Progress.state) wants one restart after the other"
+            }
+            return
+        }
+        $Progress.state = $state.next
+    }
+}
+
+$code = 2
+try {
+    $plan = [IO.File]::ReadAllText("$PSScriptRoot/guest-plan.json") | ConvertFrom-Json
+    $obstacles = @(Get-Obstacle -Plan $plan -FreeGB $MinimumFreeGB)
+    foreach ($text in $obstacles) { [Console]::Out.WriteLine("imagegen: $text") }
+    if ($obstacles.Count -gt 0) { throw "$($obstacles.Count) obstacles: nothing was changed" }
+    if ($Check) {
+        [Console]::Out.WriteLine("imagegen: nothing stops Kubernetes $($plan.kubernetes) on this machine")
+        exit 0
+    }
+    Copy-Bundle -Target $Destination
+    $native = Resolve-NativePath -Path $Destination
+    $script:Log = Join-Path -Path $native -ChildPath 'install.log'
+    $file = Join-Path -Path $native -ChildPath 'install.json'
+    $digest = Get-Digest -Path (Join-Path -Path $native -ChildPath 'guest-plan.json')
+    $progress = Read-Progress -Path $file -PlanDigest $digest
+    Invoke-Install -Progress $progress -Destination $native -Platform $Platform
+    Write-TextFile -Path $file -Content (ConvertTo-Json -InputObject $progress)
+    $code = $progress.exitCode
+    $task = $null -ne (Get-Task -Name $script:Task)
+    if ($code -eq 3010 -and -not $NoRestart) {
+        $line = "-NoProfile -NonInteractive -ExecutionPolicy Bypass -File `"$native\Install.ps1`""
+        # Its own work has taken space since the check.
+        $line += " -MinimumFreeGB 1 -Destination `"$native`""
+        $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }
+        Set-Task -Name $script:Task @start
+        Start-Deadline -Name 'restart' -Seconds 60
+        Request-Restart
+    } elseif ($task) {
+        Remove-Task -Name $script:Task
+    }
+    if ($progress.error) { throw $progress.error }
+    [Console]::Out.WriteLine("imagegen: $($progress.state), exit code $code")
+} catch {
+    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+}
+exit $code

@@ -1,0 +1,42 @@
+<#
+.SYNOPSIS
+Collects what tells why this node does not do what it should.
+
+.DESCRIPTION
+One archive with versions, services, host networks, events of the last day, the engine's journal and reports, and
+the
+ends of the logs of the node's services. Tokens, keys and passwords are blotted out; logs of pods are not taken.
+Exit codes: 0 done, 1 failed.
+
+.PARAMETER Destination
+The archive to write.
+
+.PARAMETER TimeoutSeconds
+Time for each of the questions.
+
+.PARAMETER Platform
+Script with the abilities of Windows; another one in a simulation.
+
+.EXAMPLE
+C:\imagegen\node\Get-NodeDiagnostics.ps1 -Destination C:\tmp\node.zip
+#>
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Destination,
+    [ValidateRange(1, 86400)]
+    [int] $TimeoutSeconds = 60,
+    [string] $Platform = "$PSScriptRoot/../engine/Windows.ps1"
+)
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+$root = Split-Path -Path $PSScriptRoot
+$code = 1
+try {
+    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+    Save-Diagnosis -Destination $Destination -Seconds $TimeoutSeconds
+    $code = 0
+} catch {
+    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+}
+exit $code

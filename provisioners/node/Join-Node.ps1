@@ -1,0 +1,68 @@
+<#
+.SYNOPSIS
+Joins this machine to a cluster as a node.
+
+.DESCRIPTION
+Checks first that the machine is as planned, then runs kubeadm with the configuration that imagegen join-data
+wrote,
+starts services in their order and waits until the kubelet has its certificate and says that it is well.
+The configuration holds a secret: it is removed, whatever the outcome, and never shown.
+Exit codes: 0 joined, 1 failed, 2 plan or scripts refused, 8 drift.
+
+.PARAMETER Configuration
+kubeadm's JoinConfiguration.
+
+.PARAMETER Discovery
+A kubeconfig that the configuration names, if it does. Removed as well.
+
+.PARAMETER Stage
+all; or before and after for whoever runs kubeadm in between, as Cluster API does.
+
+.PARAMETER TimeoutSeconds
+Time for each of the three parts.
+
+.PARAMETER Platform
+Script with the abilities of Windows; another one in a simulation.
+
+.EXAMPLE
+C:\imagegen\node\Join-Node.ps1
+#>
+[CmdletBinding()]
+param(
+    [string] $Configuration = 'C:\etc\kubernetes\join-config.yaml',
+    [string] $Discovery = 'C:\etc\kubernetes\discovery.conf',
+    [ValidateSet('all', 'before', 'after')]
+    [string] $Stage = 'all',
+    [ValidateRange(1, 86400)]
+    [int] $TimeoutSeconds = 600,
+    [string] $Platform = "$PSScriptRoot/../engine/Windows.ps1"
+)
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+$root = Split-Path -Path $PSScriptRoot
+$code = 1
+try {
+    if ($Stage -ne 'after') {
+        # Also holds every script against its digest, before one of them is loaded.
+        & "$PSScriptRoot/Test-Node.ps1" -Platform $Platform
+        if ($LASTEXITCODE -ne 0) {
+            $code = $LASTEXITCODE
+            throw 'this machine is not as planned, so it does not join'
+        }
+    }
+    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+    if ($Stage -ne 'after') { Initialize-Join -Seconds $TimeoutSeconds }
+    if ($Stage -eq 'all') { Join-Cluster -Configuration $Configuration -Seconds $TimeoutSeconds }
+    if ($Stage -ne 'before') { Complete-Join -Seconds $TimeoutSeconds }
+    $code = 0
+} catch {
+    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+} finally {
+    if ($Stage -ne 'before') {
+        foreach ($path in $Configuration, $Discovery) {
+            if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
+        }
+    }
+}
+exit $code

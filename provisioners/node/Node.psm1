@@ -1,0 +1,327 @@
+# What a node's life needs besides the engine: joining, leaving, the next version, and what to tell of it.
+# Facts come from node.conf beside the plan, abilities from the platform.
+param(
+    [Parameter(Mandatory)] [string] $Platform,
+    [Parameter(Mandatory)] [string] $Root
+)
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+$script:Root = $Root
+. "$PSScriptRoot/../engine/Tools.ps1"
+. $Platform
+
+# node.conf as a table of lists: a line is `name=value`, and a name may come several times.
+function Get-NodeFact {
+    [CmdletBinding()]
+    param()
+    $path = Join-Path -Path $script:Root -ChildPath 'node.conf'
+    if (-not [IO.File]::Exists($path)) { throw "there is no $path: this machine was not made by imagegen" }
+    $facts = @{}
+    foreach ($line in [IO.File]::ReadAllLines($path)) {
+        $name, $value = $line.Split([char[]]'=', 2)
+        if ($name) { $facts[$name] = @($facts[$name] | Where-Object { $null -ne $_ }) + @($value) }
+    }
+    $facts
+}
+
+# Text without what could open a cluster: bootstrap tokens, bearer tokens, private keys, keys of kubeconfigs.
+function Protect-Text {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text)
+    $names = 'client-key-data|password|secret|token|authorization'
+    $secrets = @(
+        '(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\z)'
+        '\b[a-z0-9]{6}\.[a-z0-9]{16}\b'
+        '\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*'
+        "(?i)(?<=($names)[`"']?\s*[:=]\s*[`"']?)(Bearer\s+)?[^\s`"',]+"
+        '(?<=://)[^/\s:@]+:[^/\s@]+(?=@)'
+    )
+    foreach ($secret in $secrets) { $Text = [regex]::Replace($Text, $secret, 'REDACTED') }
+    $Text
+}
+
+# kubeadm with the time that is left; what it says is told without secrets. It writes to the current drive, and
+# the folder that the process is in decides which one that is.
+function Invoke-Kubeadm {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments)
+    [IO.Directory]::SetCurrentDirectory((Resolve-NativePath -Path "$($Facts.conf)"))
+    $result = Invoke-Program -Program "$($Facts.kubeadm)" -Arguments $Arguments
+    $text = (Protect-Text -Text $result.output).Trim()
+    if ($result.exitCode -ne 0) { throw "kubeadm $($Arguments[0]) exited with $($result.exitCode): $text" }
+    Write-NodeLine -Text "kubeadm $($Arguments[0]) is done"
+}
+
+# Text to whoever watches.
+function Write-NodeLine {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Text)
+    Write-Information -MessageData "imagegen: $Text" -InformationAction Continue
+}
+
+# Those of the services that this machine has, in the order in which they start.
+function Select-Service {
+    [CmdletBinding()]
+    param([string[]] $Names = @())
+    @($Names | Where-Object { $null -ne (Get-ServiceConfig -Name $_) })
+}
+
+function Start-NodeService {
+    [CmdletBinding()]
+    param([string[]] $Names = @())
+    foreach ($name in Select-Service -Names $Names) {
+        Wait-ServiceState -Name $name -State 'running'
+        Write-NodeLine -Text "$name is running"
+    }
+}
+
+function Stop-NodeService {
+    [CmdletBinding()]
+    param([string[]] $Names = @())
+    foreach ($name in Select-Service -Names $Names) {
+        Wait-ServiceState -Name $name -State 'stopped'
+        Write-NodeLine -Text "$name is stopped"
+    }
+}
+
+# What a join stands on: no join before it, and a runtime that runs.
+function Initialize-Join {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    Start-Deadline -Name 'preparing the join' -Seconds $Seconds
+    if (Test-Path -LiteralPath "$($facts.conf)\kubelet.conf" -PathType Leaf) {
+        throw 'this node has joined already: run Reset-Node.ps1 first'
+    }
+    # Left by a join whose token had expired; kubeadm refuses to go on with it.
+    $half = "$($facts.conf)\bootstrap-kubelet.conf"
+    if (Test-Path -LiteralPath $half -PathType Leaf) { Remove-Item -LiteralPath $half -Force }
+    Start-NodeService -Names $facts.before
+}
+
+function Join-Cluster {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Configuration, [Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    Start-Deadline -Name 'the join' -Seconds $Seconds
+    if (-not (Test-Path -LiteralPath $Configuration -PathType Leaf)) { throw "there is no $Configuration" }
+    $path = Resolve-NativePath -Path $Configuration
+    Invoke-Kubeadm -Facts $facts -Arguments @('join', '--config', $path)
+}
+
+# The kubelet starts by itself from now on; it has a certificate of the cluster, and says that it is well.
+function Complete-Join {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    Start-Deadline -Name 'the join' -Seconds $Seconds
+    Set-ServiceStart -Name 'kubelet' -StartType 'auto'
+    Start-NodeService -Names 'kubelet'
+    $credential = "$($facts.conf)\kubelet.conf"
+    while (-not (Test-Path -LiteralPath $credential -PathType Leaf)) {
+        $null = Get-TimeLeft -Doing "waiting for the kubelet's certificate ($credential)"
+        Start-Sleep -Milliseconds 500
+    }
+    while ((Get-UrlText -Url 'http://127.0.0.1:10248/healthz') -cne 'ok') {
+        $null = Get-TimeLeft -Doing 'waiting for the kubelet to be well (port 10248)'
+        Start-Sleep -Milliseconds 500
+    }
+    Write-NodeLine -Text 'the kubelet is registered and well'
+    # As a service it needs the cluster's configuration, which the join does not bring.
+    if (Test-Path -LiteralPath "$($facts.proxyConf)" -PathType Leaf) {
+        foreach ($name in Select-Service -Names $facts.after) { Set-ServiceStart -Name $name -StartType 'auto' }
+        Start-NodeService -Names $facts.after
+    }
+}
+
+# Takes a folder's content away; the folder keeps its access.
+function Clear-Folder {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    if (Test-Path -LiteralPath $Path -PathType Container) {
+        Get-ChildItem -LiteralPath $Path -Force | Remove-Item -Recurse -Force
+    }
+}
+
+# Load balancers hold endpoints, endpoints hold networks. Networks of type NAT belong to the runtime.
+function Clear-HostNetwork {
+    [CmdletBinding()]
+    param()
+    foreach ($kind in 'policylists', 'endpoints', 'networks') {
+        foreach ($item in @(Invoke-HostNetwork -Method 'GET' -Path "/$kind")) {
+            if ($null -eq $item -or ($kind -eq 'networks' -and $item.Type -eq 'NAT')) { continue }
+            $null = Invoke-HostNetwork -Method 'DELETE' -Path "/$kind/$($item.ID)"
+            Write-NodeLine -Text "$kind $($item.ID) is gone"
+        }
+    }
+}
+
+# Out of the cluster: what kubeadm takes away, and what it leaves behind on Windows. The engine then brings back
+# what an image has.
+function Reset-Cluster {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    Start-Deadline -Name 'the reset' -Seconds $Seconds
+    Stop-NodeService -Names $facts.after
+    Set-ServiceStart -Name 'kubelet' -StartType 'manual'
+    Stop-NodeService -Names 'kubelet'
+    Start-NodeService -Names $facts.runtime
+    # Containers are removed through the runtime.
+    Invoke-Kubeadm -Facts $facts -Arguments @('reset', '--force', '--cri-socket', "$($facts.endpoint)")
+    Clear-HostNetwork
+    foreach ($path in $facts.empty) { Clear-Folder -Path $path }
+    foreach ($name in 'kubelet.conf', 'bootstrap-kubelet.conf', 'pki\ca.crt') {
+        $path = "$($facts.conf)\$name"
+        if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
+    }
+}
+
+# A plan of another machine or of an older Kubernetes is no upgrade; minors are taken one at a time.
+function Assert-Upgrade {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $From, [Parameter(Mandatory)] $To)
+    foreach ($name in 'schema', 'target', 'windows') {
+        if ($From.$name -cne $To.$name) { throw "the payload's $name is $($To.$name), this node's $($From.$name)" }
+    }
+    $old = [version]$From.kubernetes
+    $new = [version]$To.kubernetes
+    if ($new -lt $old -or $new.Major -ne $old.Major -or $new.Minor -gt $old.Minor + 1) {
+        throw "from Kubernetes $old to $new is no upgrade of at most one minor version"
+    }
+}
+
+# Unpacks a payload whose digest is the expected one, and puts it in the place of the one in use, which is kept in
+# the folder `previous`.
+function Install-Payload {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Payload, [Parameter(Mandatory)] [string] $Sha256)
+    $found = Get-Digest -Path $Payload
+    if ($found -cne $Sha256.ToLowerInvariant()) { throw "digest of $Payload is $found, expected is $Sha256" }
+    Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
+    $next = Join-Path -Path $script:Root -ChildPath 'next'
+    $previous = Join-Path -Path $script:Root -ChildPath 'previous'
+    foreach ($path in $next, $previous) {
+        if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Recurse -Force }
+        $null = [IO.Directory]::CreateDirectory($path)
+    }
+    [IO.Compression.ZipFile]::ExtractToDirectory((Resolve-NativePath -Path $Payload), $next)
+    $plans = foreach ($folder in $script:Root, $next) {
+        [IO.File]::ReadAllText("$folder/guest-plan.json") | ConvertFrom-Json
+    }
+    Assert-Upgrade -From $plans[0] -To $plans[1]
+    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
+        Move-Item -LiteralPath "$($script:Root)/$name" -Destination "$previous/$name"
+        Move-Item -LiteralPath "$next/$name" -Destination "$($script:Root)/$name"
+    }
+    Remove-Item -LiteralPath $next -Recurse -Force
+    Write-NodeLine -Text "the plan is of Kubernetes $($plans[1].kubernetes) now"
+}
+
+# A program that runs cannot be replaced.
+function Stop-Node {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    Start-Deadline -Name 'stopping services' -Seconds $Seconds
+    $names = @($facts.after) + @('kubelet')
+    for ($i = $facts.before.Count - 1; $i -ge 0; $i--) { $names += $facts.before[$i] }
+    Stop-NodeService -Names $names
+}
+
+# With the programs of the next version in place: the cluster's configuration for them, then the services.
+function Complete-Upgrade {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    Start-Deadline -Name 'the upgrade' -Seconds $Seconds
+    Start-NodeService -Names $facts.before
+    Invoke-Kubeadm -Facts $facts -Arguments @('upgrade', 'node')
+    Complete-Join -Seconds $Seconds
+}
+
+# The end of a log that may be written to, at most 4 MB of it.
+function Get-LogEnd {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    $share = [IO.FileShare]::ReadWrite -bor [IO.FileShare]::Delete
+    $stream = [IO.File]::Open((Resolve-NativePath -Path $Path), 'Open', 'Read', $share)
+    try {
+        $most = 4194304
+        if ($stream.Length -gt $most) { $null = $stream.Seek(-$most, 'End') }
+        $reader = New-Object -TypeName IO.StreamReader -ArgumentList $stream
+        $reader.ReadToEnd()
+    } finally {
+        $stream.Dispose()
+    }
+}
+
+function Get-NodeText {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Kind, [string] $Name)
+    switch ($Kind) {
+        'windows' { ConvertTo-Json -InputObject (Get-OsBuild) }
+        'version' { (Invoke-Program -Program $Name -Arguments @('--version')).output }
+        'health' { "$(Get-UrlText -Url 'http://127.0.0.1:10248/healthz')" }
+        'events' { Get-EventText -Hours 24 }
+        'service' { ConvertTo-Json -InputObject (Get-ServiceConfig -Name $Name) }
+        'network' { ConvertTo-Json -InputObject @(Invoke-HostNetwork -Method 'GET' -Path "/$Name") -Depth 8 }
+        'file' { Get-LogEnd -Path $Name }
+    }
+}
+
+# What a diagnosis asks for: the file in the archive, a kind of Get-NodeText, its name. Logs of pods are others'.
+function Select-NodeText {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    @{ file = 'windows.json'; kind = 'windows'; name = '' }
+    @{ file = 'kubelet-version.txt'; kind = 'version'; name = "$($Facts.kubelet)" }
+    @{ file = 'kubelet-health.txt'; kind = 'health'; name = '' }
+    @{ file = 'events.txt'; kind = 'events'; name = '' }
+    foreach ($name in 'networks', 'endpoints', 'policylists') {
+        @{ file = "host-$name.json"; kind = 'network'; name = $name }
+    }
+    foreach ($name in Select-Service -Names (@($Facts.before) + @('kubelet') + @($Facts.after))) {
+        @{ file = "service-$name.json"; kind = 'service'; name = $name }
+    }
+    foreach ($name in 'guest-plan.json', 'node.conf', 'journal.jsonl', 'check-report.json', 'state/drift.json') {
+        $path = Join-Path -Path $script:Root -ChildPath $name
+        if ([IO.File]::Exists($path)) { @{ file = "imagegen/$name"; kind = 'file'; name = $path } }
+    }
+    foreach ($folder in Get-ChildItem -LiteralPath "$($Facts.log)" -Directory) {
+        if ($folder.Name -in 'pods', 'containers') { continue }
+        foreach ($log in Get-ChildItem -LiteralPath $folder.FullName -File) {
+            @{ file = "log/$($folder.Name)/$($log.Name)"; kind = 'file'; name = $log.FullName }
+        }
+    }
+}
+
+# Texts about this node as one archive. What could not be had is told in its place.
+function Save-Diagnosis {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Destination, [Parameter(Mandatory)] [int] $Seconds)
+    Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
+    $target = Resolve-NativePath -Path $Destination
+    if ([IO.File]::Exists($target)) { throw "$Destination is there already" }
+    $folder = Join-Path -Path $script:Root -ChildPath 'state/diagnosis'
+    if (Test-Path -LiteralPath $folder) { Remove-Item -LiteralPath $folder -Recurse -Force }
+    try {
+        foreach ($item in Select-NodeText -Facts (Get-NodeFact)) {
+            Start-Deadline -Name $item.file -Seconds $Seconds
+            try {
+                $text = @(Get-NodeText -Kind $item.kind -Name $item.name) -join "`n"
+            } catch {
+                $text = "not to be had: $($_.Exception.Message)"
+            }
+            Write-TextFile -Path "$folder/$($item.file)" -Content (Protect-Text -Text $text)
+        }
+        [IO.Compression.ZipFile]::CreateFromDirectory($folder, $target)
+    } finally {
+        if (Test-Path -LiteralPath $folder) { Remove-Item -LiteralPath $folder -Recurse -Force }
+    }
+    Write-NodeLine -Text "diagnosis: $target"
+}
+
+Export-ModuleMember -Function @('Complete-Join', 'Complete-Upgrade', 'Initialize-Join', 'Install-Payload',
+    'Join-Cluster', 'Reset-Cluster', 'Save-Diagnosis', 'Stop-Node')

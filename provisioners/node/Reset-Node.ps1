@@ -1,0 +1,40 @@
+<#
+.SYNOPSIS
+Takes this node out of its cluster, ready to join again.
+
+.DESCRIPTION
+Stops the node's services, runs kubeadm reset, removes host networks, endpoints and load balancers, the state of
+the
+pod network and credentials, then has the engine bring folders, access rights, links and services back to what the
+plan says. Drain the node and delete it from the cluster first.
+Exit codes: 0 done, 1 failed, 2 plan or scripts refused.
+
+.PARAMETER TimeoutSeconds
+Time for the reset itself.
+
+.PARAMETER Platform
+Script with the abilities of Windows; another one in a simulation.
+
+.EXAMPLE
+C:\imagegen\node\Reset-Node.ps1
+#>
+[CmdletBinding()]
+param(
+    [ValidateRange(1, 86400)]
+    [int] $TimeoutSeconds = 600,
+    [string] $Platform = "$PSScriptRoot/../engine/Windows.ps1"
+)
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+$root = Split-Path -Path $PSScriptRoot
+$code = 1
+try {
+    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+    Reset-Cluster -Seconds $TimeoutSeconds
+    & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'install' -Platform $Platform
+    $code = $LASTEXITCODE
+} catch {
+    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+}
+exit $code

@@ -1,0 +1,39 @@
+<#
+.SYNOPSIS
+Tells whether this machine still is as it was planned.
+
+.DESCRIPTION
+Compares every lasting resource of the plan with the machine and changes nothing. Whether services run and how they
+start is not compared: a node that has joined differs in that from its image.
+Exit codes: 0 no drift, 2 plan or scripts refused, 8 drift.
+
+.PARAMETER Format
+text for people; json for the whole report, which C:\imagegen\state\drift.json keeps in any case.
+
+.PARAMETER Platform
+Script with the abilities of Windows; another one in a simulation.
+
+.EXAMPLE
+C:\imagegen\node\Test-Node.ps1 -Format json
+#>
+[CmdletBinding()]
+param(
+    [ValidateSet('text', 'json')]
+    [string] $Format = 'text',
+    [string] $Platform = "$PSScriptRoot/../engine/Windows.ps1"
+)
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+$root = Split-Path -Path $PSScriptRoot
+$report = Join-Path -Path $root -ChildPath 'state/drift.json'
+if ([IO.File]::Exists($report)) { [IO.File]::Delete($report) }
+$arguments = @{ Phase = 'firstboot'; Mode = 'test'; Report = $report; Platform = $Platform }
+if ($Format -eq 'text') {
+    & "$PSScriptRoot/../engine/Invoke-Plan.ps1" @arguments
+    exit $LASTEXITCODE
+}
+$null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" @arguments 6>&1
+$code = $LASTEXITCODE
+if ([IO.File]::Exists($report)) { [IO.File]::ReadAllText($report) }
+exit $code

@@ -1,0 +1,104 @@
+//! The bundle: one zip that carries everything a build needs across the air gap.
+//!
+//! ```text
+//! bundle.json               every other file with digest and size, where artifacts came from, images
+//! imagegen.lock.json        the lock
+//! evidence.json             what was proven of each artifact, by component
+//! objects/sha256/<digest>   artifacts, and the checksum files and signatures that proved them
+//! scripts/…                 what runs in the guest
+//! images/…                  container images, an OCI layout
+//! ```
+//!
+//! The same lock and the same files give the same bytes. Nothing here opens a socket.
+
+pub mod images;
+mod read;
+mod write;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::io::fs::FileError;
+use crate::lock::Lock;
+use crate::model::evidence::Evidence;
+use crate::verify::ProofError;
+
+pub use read::{Opened, extract, verify};
+pub use write::{Content, Part, create};
+
+/// Name of the schema of `bundle.json`.
+pub const SCHEMA: &str = "imagegen.dev/bundle/v1";
+
+pub(crate) const INDEX: &str = "bundle.json";
+pub(crate) const LOCK: &str = "imagegen.lock.json";
+pub(crate) const EVIDENCE: &str = "evidence.json";
+pub(crate) const OBJECTS: &str = "objects/sha256/";
+pub(crate) const BLOBS: &str = "images/blobs/sha256/";
+
+/// `bundle.json`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Index {
+    pub schema: String,
+    /// Every file but this one, by path.
+    pub files: Vec<IndexedFile>,
+    /// URL → SHA-256 of what came from there.
+    pub origins: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<IndexedImage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct IndexedFile {
+    pub path: String,
+    pub sha256: String,
+    pub size: u64,
+}
+
+/// A container image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct IndexedImage {
+    /// `registry/name@sha256:…`, as it was asked for.
+    pub name: String,
+    /// Digest of the manifest that fits the Windows release.
+    pub manifest: String,
+    /// Its `os.version`, where the registry says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os_version: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    #[error("{file}: {error} [{}]", .error.code)]
+    Proof { file: String, error: ProofError },
+    #[error("writing {file}: {reason}")]
+    Write { file: String, reason: String },
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// What was proven, by component.
+pub(crate) fn evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
+    lock.artifacts
+        .iter()
+        .map(|artifact| (artifact.component.as_str(), artifact.evidence.as_slice()))
+        .collect()
+}
+
+/// Every URL that a lock speaks of: only for these may a bundle say what came from there.
+pub(crate) fn urls(lock: &Lock) -> Vec<&str> {
+    let mut urls = Vec::new();
+    for artifact in &lock.artifacts {
+        urls.push(artifact.url.as_str());
+        urls.extend(artifact.checksums.iter().map(|file| file.url.as_str()));
+        for signature in &artifact.signatures {
+            urls.push(signature.url.as_str());
+            urls.extend(signature.certificate_url.as_deref());
+        }
+    }
+    urls
+}

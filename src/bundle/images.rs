@@ -1,0 +1,222 @@
+//! Container images as an OCI layout: which manifest fits a Windows release, and whether a layout
+//! holds all that it speaks of.
+//!
+//! <https://github.com/opencontainers/image-spec> has the formats.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{BLOBS, Content, Index, IndexedImage, Part};
+use crate::model::json as text;
+use crate::verify::ProofError;
+
+/// The largest manifest that registries take.
+pub const LARGEST_MANIFEST: u64 = 4 << 20;
+
+const LAYOUT: &str = "images/oci-layout";
+const LIST: &str = "images/index.json";
+
+/// A reference to a blob or manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Descriptor {
+    pub media_type: String,
+    pub digest: String,
+    pub size: u64,
+    #[serde(default)]
+    pub platform: Option<Platform>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Platform {
+    #[serde(default)]
+    pub architecture: String,
+    #[serde(default)]
+    pub os: String,
+    #[serde(default, rename = "os.version")]
+    pub os_version: Option<String>,
+}
+
+/// A manifest of one image, or of several platforms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Manifest {
+    Image { config: Descriptor, layers: Vec<Descriptor> },
+    List(Vec<Descriptor>),
+}
+
+fn wrong(message: impl Into<String>) -> ProofError {
+    ProofError::new("image-manifest", message)
+}
+
+impl Manifest {
+    /// # Errors
+    /// Not a manifest of a kind that is known.
+    pub fn decode(name: &str, bytes: &[u8]) -> Result<Self, ProofError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Raw {
+            schema_version: u32,
+            config: Option<Descriptor>,
+            layers: Option<Vec<Descriptor>>,
+            manifests: Option<Vec<Descriptor>>,
+        }
+        let raw: Raw = text::parse(name, bytes).map_err(|error| wrong(error.to_string()))?;
+        match raw {
+            Raw { schema_version: 2, config: Some(config), layers: Some(layers), manifests: None } => {
+                Ok(Self::Image { config, layers })
+            }
+            Raw { schema_version: 2, config: None, layers: None, manifests: Some(manifests) } => {
+                Ok(Self::List(manifests))
+            }
+            _ => Err(wrong(format!("{name} is neither an image's manifest nor a list of them"))),
+        }
+    }
+}
+
+impl Descriptor {
+    /// The 64 digits.
+    ///
+    /// # Errors
+    /// The digest is of another algorithm.
+    pub fn hex(&self) -> Result<&str, ProofError> {
+        hex(&self.digest)
+    }
+}
+
+/// The digits of `sha256:…`.
+///
+/// # Errors
+/// It is no such digest.
+pub fn hex(digest: &str) -> Result<&str, ProofError> {
+    digest
+        .strip_prefix("sha256:")
+        .filter(|hex| hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+        .ok_or_else(|| wrong(format!("`{digest}` is no digest of the form sha256:<64 digits>")))
+}
+
+/// The manifest for windows/amd64 of a build: process isolation wants the same build as the node.
+///
+/// # Errors
+/// The list has none; says which builds it has.
+pub fn choose<'a>(name: &str, list: &'a [Descriptor], build: u32) -> Result<&'a Descriptor, ProofError> {
+    let windows: Vec<(&Descriptor, &Platform)> = list
+        .iter()
+        .filter_map(|descriptor| Some((descriptor, descriptor.platform.as_ref()?)))
+        .filter(|(_, platform)| platform.os == "windows" && platform.architecture == "amd64")
+        .collect();
+    let version = |platform: &Platform| -> Vec<u32> {
+        platform
+            .os_version
+            .iter()
+            .flat_map(|version| version.split('.'))
+            .map_while(|part| part.parse().ok())
+            .collect()
+    };
+    // Several updates of one build: the newest.
+    let fitting = windows.iter().filter(|(_, platform)| version(platform).get(2) == Some(&build));
+    if let Some((descriptor, _)) = fitting.max_by_key(|(_, platform)| version(platform)) {
+        return Ok(descriptor);
+    }
+    // An image without `os.version` says that it runs on every build, as pause-like programs do.
+    if let [(descriptor, platform)] = windows.as_slice()
+        && platform.os_version.is_none()
+    {
+        return Ok(descriptor);
+    }
+    let has: Vec<&str> = windows.iter().filter_map(|(_, platform)| platform.os_version.as_deref()).collect();
+    let has = if has.is_empty() { "none for windows/amd64".to_owned() } else { has.join(", ") };
+    Err(ProofError::new(
+        "image-platform",
+        format!("{name} has no image for Windows build {build}: it has {has}"),
+    ))
+}
+
+/// What a layout says besides its blobs.
+#[must_use]
+pub fn layout(images: &[(IndexedImage, Descriptor)]) -> Vec<Part> {
+    let manifests: Vec<Value> = images
+        .iter()
+        .map(|(image, manifest)| {
+            json!({
+                "mediaType": manifest.media_type,
+                "digest": manifest.digest,
+                "size": manifest.size,
+                "annotations": {"io.containerd.image.name": image.name, "org.opencontainers.image.ref.name": image.name},
+            })
+        })
+        .collect();
+    let list = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": manifests,
+    });
+    let part = |path: &str, value: &Value| Part {
+        path: path.to_owned(),
+        content: Content::Text(text::pretty(value).into_bytes()),
+    };
+    vec![part(LAYOUT, &json!({"imageLayoutVersion": "1.0.0"})), part(LIST, &list)]
+}
+
+pub(super) fn is_document(name: &str) -> bool {
+    matches!(name, LAYOUT | LIST)
+}
+
+pub(super) fn is_manifest(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().starts_with(b"{") && Manifest::decode("", bytes).is_ok()
+}
+
+/// Every image is there with all its blobs, and the layout lists these images.
+pub(super) fn check(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
+    let blobs: BTreeMap<&str, u64> =
+        index.files.iter().filter_map(|file| Some((file.path.strip_prefix(BLOBS)?, file.size))).collect();
+    let mut used = BTreeSet::new();
+    let mut listed = Vec::new();
+    for image in &index.images {
+        let absent = |digest: &str| {
+            ProofError::new("image-blob-absent", format!("{}: {digest} is not there", image.name))
+        };
+        let asked = image.name.rsplit_once('@').map(|(_, digest)| digest).unwrap_or_default();
+        let list = small.get(&format!("{BLOBS}{}", hex(asked)?)).ok_or_else(|| absent(asked))?;
+        let named = match Manifest::decode(&image.name, list)? {
+            Manifest::List(manifests) => manifests.iter().any(|manifest| manifest.digest == image.manifest),
+            Manifest::Image { .. } => image.manifest == asked,
+        };
+        if !named {
+            return Err(wrong(format!("{}: {} is none of its manifests", image.name, image.manifest)));
+        }
+        used.insert(hex(asked)?.to_owned());
+        used.insert(hex(&image.manifest)?.to_owned());
+        let manifest =
+            small.get(&format!("{BLOBS}{}", hex(&image.manifest)?)).ok_or_else(|| absent(&image.manifest))?;
+        let Manifest::Image { config, layers } = Manifest::decode(&image.name, manifest)? else {
+            return Err(wrong(format!("{}: {} is a list again", image.name, image.manifest)));
+        };
+        for blob in std::iter::once(&config).chain(&layers) {
+            if blobs.get(blob.hex()?) != Some(&blob.size) {
+                return Err(absent(&blob.digest));
+            }
+            used.insert(blob.hex()?.to_owned());
+        }
+        listed.push(image.manifest.clone());
+    }
+    if let Some(extra) = blobs.keys().find(|blob| !used.contains(**blob)) {
+        return Err(wrong(format!("the blob {extra} belongs to no image")));
+    }
+    layout_lists(&listed, small)
+}
+
+fn layout_lists(images: &[String], small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
+    let found = match small.get(LIST) {
+        Some(bytes) => match Manifest::decode(LIST, bytes)? {
+            Manifest::List(manifests) => manifests.into_iter().map(|manifest| manifest.digest).collect(),
+            Manifest::Image { .. } => Vec::new(),
+        },
+        None => Vec::new(),
+    };
+    if found == images {
+        return Ok(());
+    }
+    Err(wrong("the layout lists other images than the bundle's index".to_owned()))
+}

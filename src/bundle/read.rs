@@ -1,0 +1,245 @@
+//! Reading a bundle: every byte against the index, the index against the lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha512};
+
+use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA, evidence, images, urls};
+use crate::embedded::hex;
+use crate::io::fs;
+use crate::io::store::Store;
+use crate::lock::Lock;
+use crate::model::json;
+use crate::model::resource::{ArchiveFormat, PinAlgorithm};
+use crate::verify::ProofError;
+use crate::verify::archive::{Limits, MemberDigest, Wanted, members};
+
+/// A bundle holds whole releases of Windows images.
+const LIMITS: Limits = Limits { entries: 100_000, entry: 64 << 30, total: 512 << 30, ratio: 250, path: 259 };
+
+/// Index, lock, evidence and image manifests; nothing of them is larger.
+const SMALL: u64 = 64 << 20;
+
+/// A bundle in which everything is as index and lock say.
+#[derive(Debug)]
+pub struct Opened {
+    pub index: Index,
+    pub lock: Lock,
+    /// Bytes of all files.
+    pub size: u64,
+}
+
+/// Checks a whole bundle.
+///
+/// # Errors
+/// The first thing that is not as it must be.
+pub fn verify(file: &Path) -> Result<Opened, BundleError> {
+    let mut seen = Seen::default();
+    let reader = fs::open(file)?;
+    let read = members(reader, ArchiveFormat::Zip, &Wanted::all(), &LIMITS, &mut |entry, content| {
+        seen.take(&entry.name, content)
+    });
+    read.and_then(|found| seen.check(&found)).map_err(|error| proof(file, error))
+}
+
+fn proof(file: &Path, error: ProofError) -> BundleError {
+    BundleError::Proof { file: file.display().to_string(), error }
+}
+
+/// Puts what a bundle carries into a store, after all of it was checked.
+///
+/// # Errors
+/// As [`verify`]; the store cannot be written.
+pub fn extract(file: &Path, store: &Store) -> Result<Opened, BundleError> {
+    let opened = verify(file)?;
+    let reader = fs::open(file)?;
+    let wanted = Wanted::globs([format!("{OBJECTS}*"), format!("{BLOBS}*")]);
+    let mut failure = None;
+    let read = members(reader, ArchiveFormat::Zip, &wanted, &LIMITS, &mut |entry, mut content| {
+        let digest = entry.name.rsplit('/').next().unwrap_or_default();
+        match store.absorb(&mut content, digest) {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => {
+                Err(ProofError::new("bundle-digest", format!("`{}` changed while it was read", entry.name)))
+            }
+            Err(error) => {
+                failure = Some(error);
+                Err(ProofError::new("bundle-store", "the store cannot be written"))
+            }
+        }
+    });
+    if let Some(error) = failure {
+        return Err(error.into());
+    }
+    read.map_err(|error| proof(file, error))?;
+    for (url, digest) in &opened.index.origins {
+        store.remember(url, digest)?;
+    }
+    Ok(opened)
+}
+
+/// What is kept of the files while they pass.
+#[derive(Default)]
+struct Seen {
+    small: BTreeMap<String, Vec<u8>>,
+    /// SHA-512 of objects, if the lock pins by it: name → digest.
+    sha512: BTreeMap<String, String>,
+    by_sha512: bool,
+}
+
+impl Seen {
+    fn take(&mut self, name: &str, content: &mut dyn Read) -> Result<(), ProofError> {
+        let unreadable =
+            |error: std::io::Error| ProofError::new("bundle-unreadable", format!("`{name}`: {error}"));
+        if matches!(name, INDEX | LOCK | EVIDENCE) || images::is_document(name) {
+            let mut bytes = Vec::new();
+            content.take(SMALL).read_to_end(&mut bytes).map_err(unreadable)?;
+            if name == LOCK {
+                let lock = decode(&bytes)?;
+                self.by_sha512 = lock
+                    .artifacts
+                    .iter()
+                    .flat_map(|artifact| &artifact.digests)
+                    .any(|pin| pin.algorithm == PinAlgorithm::Sha512);
+            }
+            self.small.insert(name.to_owned(), bytes);
+        } else if let Some(digest) = name.strip_prefix(OBJECTS).filter(|_| self.by_sha512) {
+            let mut hash = Sha512::new();
+            let mut piece = vec![0; 1 << 16];
+            loop {
+                let count = content.read(&mut piece).map_err(unreadable)?;
+                if count == 0 {
+                    break;
+                }
+                hash.update(&piece[..count]);
+            }
+            self.sha512.insert(hex(&hash.finalize()), digest.to_owned());
+        } else if name.starts_with(BLOBS) {
+            // Manifests are small; a layer is not kept.
+            let mut bytes = Vec::new();
+            content.take(images::LARGEST_MANIFEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+            if bytes.len() as u64 <= images::LARGEST_MANIFEST && images::is_manifest(&bytes) {
+                self.small.insert(name.to_owned(), bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn check(self, found: &[MemberDigest]) -> Result<Opened, ProofError> {
+        let index = self.index()?;
+        let lock = decode(self.small.get(LOCK).ok_or_else(|| absent(LOCK))?)?;
+        files(&index, found)?;
+        let objects: BTreeSet<&str> =
+            index.files.iter().filter_map(|file| file.path.strip_prefix(OBJECTS)).collect();
+        self.artifacts(&index, &lock, &objects)?;
+        origins(&index, &lock, &objects)?;
+        if self.small.get(EVIDENCE).map(Vec::as_slice) != Some(json::pretty(&evidence(&lock)).as_bytes()) {
+            return Err(ProofError::new("bundle-evidence", format!("`{EVIDENCE}` is not the lock's")));
+        }
+        images::check(&index, &self.small)?;
+        let size = found.iter().map(|file| file.size).sum();
+        Ok(Opened { index, lock, size })
+    }
+
+    fn index(&self) -> Result<Index, ProofError> {
+        let bytes = self.small.get(INDEX).ok_or_else(|| absent(INDEX))?;
+        let index: Index =
+            json::parse(INDEX, bytes).map_err(|error| ProofError::new("bundle-index", error.to_string()))?;
+        if index.schema == SCHEMA {
+            return Ok(index);
+        }
+        let message = format!("its schema is `{}`, this program reads `{SCHEMA}`", index.schema);
+        Err(ProofError::new("bundle-schema", message))
+    }
+
+    /// Every artifact of the lock is there, by every digest that pins it.
+    fn artifacts(&self, index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
+        for artifact in &lock.artifacts {
+            let name = format!("{} {}", artifact.component, artifact.version);
+            let mut object = None;
+            for pin in &artifact.digests {
+                let found = match pin.algorithm {
+                    PinAlgorithm::Sha256 => objects.get(pin.digest.as_str()).copied(),
+                    PinAlgorithm::Sha512 => self.sha512.get(&pin.digest).map(String::as_str),
+                };
+                if found.is_none() || object.replace(found).is_some_and(|other| other != found) {
+                    let message = format!("{name}: no file has the lock's digest {}", pin.digest);
+                    return Err(ProofError::new("bundle-artifact-absent", message));
+                }
+            }
+            let Some(object) = object.flatten() else {
+                return Err(ProofError::new("bundle-unpinned", format!("{name}: the lock does not pin it")));
+            };
+            if index.origins.get(&artifact.url).is_some_and(|origin| origin != object) {
+                return Err(ProofError::new(
+                    "bundle-origin",
+                    format!("{name}: another file is said to come from its URL"),
+                ));
+            }
+            let size = index
+                .files
+                .iter()
+                .find(|file| file.path.strip_prefix(OBJECTS) == Some(object))
+                .map(|file| file.size);
+            if artifact.size.is_some() && artifact.size != size {
+                return Err(ProofError::new("bundle-size", format!("{name}: its size is not the lock's")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn decode(bytes: &[u8]) -> Result<Lock, ProofError> {
+    Lock::decode(LOCK, bytes).map_err(|error| ProofError::new("bundle-lock", error.to_string()))
+}
+
+fn absent(name: &str) -> ProofError {
+    ProofError::new("bundle-file-absent", format!("`{name}` is not in the bundle"))
+}
+
+/// The files are those of the index, neither more nor fewer nor others.
+fn files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> {
+    let mut rest: BTreeMap<&str, &MemberDigest> =
+        found.iter().filter(|file| file.name != INDEX).map(|file| (file.name.as_str(), file)).collect();
+    for listed in &index.files {
+        let file = rest.remove(listed.path.as_str()).ok_or_else(|| absent(&listed.path))?;
+        if file.size != listed.size {
+            let message = format!("`{}` has {} bytes and must have {}", file.name, file.size, listed.size);
+            return Err(ProofError::new("bundle-size", message));
+        }
+        if file.sha256 != listed.sha256 {
+            let message =
+                format!("`{}` has the digest {} and must have {}", file.name, file.sha256, listed.sha256);
+            return Err(ProofError::new("bundle-digest", message));
+        }
+        let name = listed.path.strip_prefix(OBJECTS).or_else(|| listed.path.strip_prefix(BLOBS));
+        if name.is_some_and(|name| name != listed.sha256) {
+            return Err(ProofError::new(
+                "bundle-digest",
+                format!("`{}` has another digest than its name", listed.path),
+            ));
+        }
+    }
+    match rest.into_keys().next() {
+        Some(name) => Err(ProofError::new("bundle-file-extra", format!("`{name}` is not in the index"))),
+        None => Ok(()),
+    }
+}
+
+/// A bundle may say where files came from, but only of what its lock names: nobody's URL can be
+/// given other bytes by way of a store.
+fn origins(index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
+    let known: BTreeSet<&str> = urls(lock).into_iter().collect();
+    for (url, digest) in &index.origins {
+        if !known.contains(url.as_str()) || !objects.contains(digest.as_str()) {
+            let url = crate::io::http::public(url);
+            return Err(ProofError::new(
+                "bundle-origin",
+                format!("{url}: the lock does not name it, or its file is not there"),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! Writing a bundle: sorted, without times, whole or not at all.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipWriter};
+
+use super::{BundleError, INDEX, Index, IndexedFile, IndexedImage, LOCK, SCHEMA};
+use crate::embedded::{hex, sha256};
+use crate::io::fs;
+use crate::model::json;
+use crate::verify::ProofError;
+
+/// A file of the bundle.
+#[derive(Debug, Clone)]
+pub struct Part {
+    pub path: String,
+    pub content: Content,
+}
+
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// Text, which is compressed.
+    Text(Vec<u8>),
+    /// Bytes that would not get smaller.
+    Bytes(Vec<u8>),
+    /// A file on the disk, with the digest it must have.
+    File { path: PathBuf, sha256: String, size: u64 },
+}
+
+impl Part {
+    fn indexed(&self) -> IndexedFile {
+        let (sha256, size) = match &self.content {
+            Content::Text(bytes) | Content::Bytes(bytes) => (sha256(bytes), bytes.len() as u64),
+            Content::File { sha256, size, .. } => (sha256.clone(), *size),
+        };
+        IndexedFile { path: self.path.clone(), sha256, size }
+    }
+}
+
+/// Writes a bundle; parts of the same path are one.
+///
+/// # Errors
+/// A file is not what its digest says, or the bundle cannot be written.
+pub fn create(
+    file: &Path,
+    mut parts: Vec<Part>,
+    origins: BTreeMap<String, String>,
+    images: Vec<IndexedImage>,
+) -> Result<Index, BundleError> {
+    // The lock first: who reads from the front then knows what is to come.
+    parts.sort_by(|one, other| (one.path != LOCK, &one.path).cmp(&(other.path != LOCK, &other.path)));
+    parts.dedup_by(|one, other| one.path == other.path);
+    let files = parts.iter().map(Part::indexed).collect();
+    let index = Index { schema: SCHEMA.to_owned(), files, origins, images };
+    let head = Part { path: INDEX.to_owned(), content: Content::Text(json::pretty(&index).into_bytes()) };
+    fs::write_with(file, |output| {
+        let mut zip = ZipWriter::new(BufWriter::with_capacity(1 << 18, output));
+        for part in std::iter::once(&head).chain(&parts) {
+            write(&mut zip, part, file)?;
+        }
+        let mut output = zip.finish().map_err(|error| failed(file, &error))?;
+        output.flush().map_err(|error| failed(file, &error))
+    })?;
+    Ok(index)
+}
+
+fn failed(file: &Path, error: &dyn std::fmt::Display) -> BundleError {
+    BundleError::Write { file: file.display().to_string(), reason: error.to_string() }
+}
+
+fn write(zip: &mut ZipWriter<BufWriter<&mut File>>, part: &Part, file: &Path) -> Result<(), BundleError> {
+    let size = part.indexed().size;
+    let method = match part.content {
+        Content::Text(_) => CompressionMethod::Deflated,
+        Content::Bytes(_) | Content::File { .. } => CompressionMethod::Stored,
+    };
+    let options = SimpleFileOptions::default()
+        .compression_method(method)
+        .last_modified_time(DateTime::default())
+        .unix_permissions(0o644)
+        .large_file(size >= u64::from(u32::MAX));
+    zip.start_file(part.path.as_str(), options).map_err(|error| failed(file, &error))?;
+    match &part.content {
+        Content::Text(bytes) | Content::Bytes(bytes) => {
+            zip.write_all(bytes).map_err(|error| failed(file, &error))
+        }
+        Content::File { path, sha256, size } => copy(zip, path, sha256, *size, file),
+    }
+}
+
+/// A file of the store is hashed while it is copied: the disk may have changed it since.
+fn copy(
+    zip: &mut ZipWriter<BufWriter<&mut File>>,
+    path: &Path,
+    sha256: &str,
+    size: u64,
+    file: &Path,
+) -> Result<(), BundleError> {
+    let mut hash = Sha256::new();
+    let mut copied = 0;
+    let mut outcome = Ok(());
+    fs::pieces(path, |piece| {
+        hash.update(piece);
+        copied += piece.len() as u64;
+        if outcome.is_ok() {
+            outcome = zip.write_all(piece);
+        }
+    })?;
+    outcome.map_err(|error| failed(file, &error))?;
+    let found = hex(&hash.finalize());
+    if found == sha256 && copied == size {
+        return Ok(());
+    }
+    let message = format!("its digest is {found} and must be {sha256}: run `imagegen store verify`");
+    let error = ProofError::new("bundle-object-damaged", message);
+    Err(BundleError::Proof { file: path.display().to_string(), error })
+}

@@ -1,0 +1,129 @@
+//! What an image is to be.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::model::choice::{Cni, Delivery, HostAccess, Runtime, UnknownName};
+use crate::model::selection::Updates;
+use crate::model::version::Version;
+
+/// What an image is to be. Flags win over the image definition.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Selection")]
+pub struct SelectionArgs {
+    /// Image definition; `imagegen.json` in the working folder where there is one.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Where the image is built (`imagegen list targets`).
+    #[arg(long)]
+    pub target: Option<String>,
+
+    /// Windows release (`imagegen list windows`) [default: the newest that the Kubernetes version supports best].
+    #[arg(long, value_name = "RELEASE")]
+    pub windows: Option<String>,
+
+    /// Kubernetes version: `1.20`, `1.20.0` or `stable` [default: stable].
+    #[arg(long, value_name = "VERSION")]
+    pub k8s: Option<String>,
+
+    /// Container runtime: `containerd` or `docker`.
+    #[arg(long)]
+    pub runtime: Option<Runtime>,
+
+    /// Pod network to carry programs for: none, flannel-hostgw, flannel-overlay, win-bridge,
+    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico, ovn-kubernetes, l3 [default: none].
+    #[arg(long)]
+    pub cni: Option<Cni>,
+
+    /// How agents reach the host: `hostprocess`, `wins` or `services`.
+    #[arg(long, value_name = "ACCESS")]
+    pub host_access: Option<HostAccess>,
+
+    /// How payloads reach the guest: download, media, upload or mirror.
+    #[arg(long)]
+    pub delivery: Option<Delivery>,
+
+    /// Version of a component in the place of the default. Repeatable.
+    #[arg(long, value_name = "NAME=VERSION", value_parser = component)]
+    pub component: Vec<(String, Version)>,
+
+    /// Variable of the target. Repeatable; lists and maps are JSON. Secrets come from the environment.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
+    pub variables: Vec<(String, String)>,
+
+    /// Container image to pull while baking, with its digest. Repeatable.
+    #[arg(long = "image", value_name = "NAME@DIGEST")]
+    pub images: Vec<String>,
+
+    /// Optional feature (`imagegen list features`). Repeatable.
+    #[arg(long = "feature", value_name = "NAME")]
+    pub features: Vec<String>,
+
+    /// Windows updates during the bake: `none`, or updates (`KB5058411`) and categories
+    /// (`SecurityUpdates`), separated by commas. Files with digests stand in the image definition.
+    #[arg(long, value_name = "LIST", value_parser = updates)]
+    pub updates: Option<Updates>,
+
+    /// Mirror of a registry. Repeatable; the first one of a registry is asked first.
+    #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = pair)]
+    pub mirrors: Vec<(String, String)>,
+
+    /// HTTP proxy of the finished node.
+    #[arg(long, value_name = "URL")]
+    pub http_proxy: Option<String>,
+
+    /// HTTPS proxy of the finished node.
+    #[arg(long, value_name = "URL")]
+    pub https_proxy: Option<String>,
+
+    /// Names and networks that the finished node reaches without proxy.
+    #[arg(long, value_name = "LIST")]
+    pub no_proxy: Option<String>,
+
+    /// Replace part of how a component is published. Repeatable; FIELD is url, sha256, sha512, size, kind,
+    /// checksums, publisher, roots or signature.{kind,url,key,identity,issuer}.
+    #[arg(long = "override", value_name = "COMPONENT.FIELD=VALUE", help_heading = "Trust")]
+    pub override_fields: Vec<String>,
+
+    /// The same as a file: component or URL prefix → fields.
+    #[arg(long, value_name = "FILE", help_heading = "Trust")]
+    pub overrides: Option<PathBuf>,
+
+    /// Take `https://HOST/PATH` from URL/HOST/PATH: same bytes, same pins.
+    #[arg(long, value_name = "URL", help_heading = "Trust")]
+    pub mirror: Option<String>,
+
+    /// What every artifact must satisfy (manifests/policy/regulated.json is an example).
+    #[arg(long, value_name = "FILE", help_heading = "Trust")]
+    pub policy: Option<PathBuf>,
+}
+
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE".to_owned()),
+    }
+}
+
+pub(super) fn component(text: &str) -> Result<(String, Version), String> {
+    let (name, version) = pair(text).map_err(|_| "write it as NAME=VERSION".to_owned())?;
+    let version: Version = version.parse().map_err(|error| format!("{error}"))?;
+    Ok((name, version))
+}
+
+fn updates(text: &str) -> Result<Updates, String> {
+    let mut updates = Updates::default();
+    if text == "none" {
+        return Ok(updates);
+    }
+    for word in text.split(',').map(str::trim) {
+        if word.starts_with("KB") {
+            updates.kbs.push(word.to_owned());
+        } else {
+            updates.categories.push(word.parse().map_err(|error: UnknownName| error.to_string())?);
+        }
+    }
+    Ok(updates)
+}

@@ -1,0 +1,168 @@
+//! Registries: names of images, URLs of their manifests and blobs, and the token that a registry
+//! wants before it gives them.
+//!
+//! <https://github.com/opencontainers/distribution-spec> has the protocol. Images are taken by
+//! digest alone, so a registry is trusted with nothing but being there.
+
+use serde::Deserialize;
+
+use super::http::{Http, HttpError, Secret};
+
+/// `registry/name@sha256:…`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    pub registry: String,
+    pub name: String,
+    /// `sha256:…`
+    pub digest: String,
+}
+
+/// What manifests may be.
+pub const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
+     application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.docker.distribution.manifest.v2+json";
+
+impl Reference {
+    /// # Errors
+    /// Not of this form: a tag alone says nothing about bytes.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (named, digest) = text
+            .split_once('@')
+            .ok_or_else(|| format!("`{text}` has no digest: write it as registry/name@sha256:<64 digits>"))?;
+        let hex = digest.strip_prefix("sha256:").unwrap_or_default();
+        if hex.len() != 64 || !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(format!("`{digest}` is no digest of the form sha256:<64 digits>"));
+        }
+        let (registry, name) = named
+            .split_once('/')
+            .filter(|(registry, _)| registry.contains(['.', ':']) || *registry == "localhost")
+            .ok_or_else(|| format!("`{text}` names no registry"))?;
+        // A tag beside a digest is for people.
+        let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-/".contains(c);
+        let parts = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
+        let host = registry.chars().all(|c| c.is_ascii_alphanumeric() || ".-:[]".contains(c));
+        if !name.chars().all(plain) || !parts || !host {
+            return Err(format!("`{named}` is no name of an image"));
+        }
+        Ok(Self { registry: registry.to_owned(), name: name.to_owned(), digest: digest.to_owned() })
+    }
+
+    fn base(&self) -> String {
+        let host = self.registry.rsplit_once(':').map_or(self.registry.as_str(), |(host, _)| host);
+        let loopback = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+        format!("{}://{}/v2/", if loopback { "http" } else { "https" }, self.registry)
+    }
+
+    #[must_use]
+    pub fn manifest(&self, digest: &str) -> String {
+        format!("{}{}/manifests/{digest}", self.base(), self.name)
+    }
+
+    #[must_use]
+    pub fn blob(&self, digest: &str) -> String {
+        format!("{}{}/blobs/{digest}", self.base(), self.name)
+    }
+}
+
+/// Headers that the registry wants for this image: none, or a token for anybody.
+///
+/// # Errors
+/// The registry cannot be reached, or wants more than a token.
+pub async fn authorize(http: &Http, image: &Reference) -> Result<Vec<(String, Secret)>, HttpError> {
+    let url = image.manifest(&image.digest);
+    let Some(challenge) = http.challenge(&url).await? else { return Ok(Vec::new()) };
+    let refused = |why: &str| HttpError::new("registry-login", &url, why.to_owned());
+    let asked = Challenge::parse(&challenge)
+        .ok_or_else(|| refused("the registry wants a login that is not a token"))?;
+    let mut token_url =
+        reqwest::Url::parse(&asked.realm).map_err(|_| refused("the registry's token server has no URL"))?;
+    let scope = format!("repository:{}:pull", image.name);
+    token_url.query_pairs_mut().append_pair("scope", asked.scope.as_deref().unwrap_or(&scope));
+    if let Some(service) = &asked.service {
+        token_url.query_pairs_mut().append_pair("service", service);
+    }
+    let mut answer = http.get(token_url.as_str(), &[], None).await?;
+    let mut bytes = Vec::new();
+    while let Some(piece) = answer.body.piece().await? {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() > 1 << 20 {
+            return Err(refused("the registry's token is larger than a mebibyte"));
+        }
+    }
+    #[derive(Deserialize)]
+    struct Token {
+        token: Option<String>,
+        access_token: Option<String>,
+    }
+    let token: Token =
+        serde_json::from_slice(&bytes).map_err(|_| refused("the token server's answer is none"))?;
+    let token =
+        token.token.or(token.access_token).ok_or_else(|| refused("the token server gives no token"))?;
+    Ok(vec![("Authorization".to_owned(), Secret::new(format!("Bearer {token}")))])
+}
+
+/// `WWW-Authenticate: Bearer realm="…",service="…",scope="…"`
+#[derive(Debug, PartialEq, Eq)]
+struct Challenge {
+    realm: String,
+    service: Option<String>,
+    scope: Option<String>,
+}
+
+impl Challenge {
+    fn parse(header: &str) -> Option<Self> {
+        let mut rest = header.strip_prefix("Bearer ").or_else(|| header.strip_prefix("bearer "))?.trim();
+        let (mut realm, mut service, mut scope) = (None, None, None);
+        while !rest.is_empty() {
+            let (name, value) = rest.split_once("=\"")?;
+            let (value, behind) = value.split_once('"')?;
+            match name.trim() {
+                "realm" => realm = Some(value.to_owned()),
+                "service" => service = Some(value.to_owned()),
+                "scope" => scope = Some(value.to_owned()),
+                _ => {}
+            }
+            rest = behind.trim_start_matches([',', ' ']);
+        }
+        Some(Self { realm: realm?, service, scope })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Challenge, Reference};
+
+    #[test]
+    fn references_have_registry_name_and_digest() {
+        let digest = format!("sha256:{}", "0a".repeat(32));
+        let good =
+            Reference::parse(&format!("mcr.microsoft.com/oss/kubernetes/pause:3.9@{digest}")).expect("good");
+        assert_eq!(good.manifest("x"), "https://mcr.microsoft.com/v2/oss/kubernetes/pause/manifests/x");
+        let local = Reference::parse(&format!("127.0.0.1:5000/a@{digest}")).expect("good");
+        assert_eq!(local.blob("x"), "http://127.0.0.1:5000/v2/a/blobs/x");
+        for bad in ["a.example/b:1", "b@sha256:00", "a.example/../b@", "a.example/b@md5:00"] {
+            Reference::parse(bad).expect_err(bad);
+        }
+        for name in
+            ["pause", "a.example/../../x", "a.example/A", "a.example/b?c", "a.example/", "us er@a.example/b"]
+        {
+            Reference::parse(&format!("{name}@{digest}")).expect_err(name);
+        }
+    }
+
+    #[test]
+    fn challenges_are_read() {
+        let found = Challenge::parse(
+            "Bearer realm=\"https://a.example/token\",service=\"a.example\", scope=\"repository:b:pull,push\"",
+        );
+        let found = found.expect("good");
+        assert_eq!(
+            (found.realm.as_str(), found.service.as_deref()),
+            ("https://a.example/token", Some("a.example"))
+        );
+        assert_eq!(found.scope.as_deref(), Some("repository:b:pull,push"));
+        for bad in ["Basic realm=\"x\"", "Bearer", "Bearer realm=x", "Bearer service=\"x\""] {
+            assert_eq!(Challenge::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Reading with bounds: a member is hashed while it is read, and what is wrong with it sticks.
+
+use std::io::{self, Read};
+
+use flate2::Crc;
+use sha2::{Digest as _, Sha256};
+
+use super::{Entry, MemberDigest, ProofError, Visit};
+use crate::embedded::hex;
+
+/// An error of ours on its way through `Read`.
+pub(super) fn carry(error: ProofError) -> io::Error {
+    io::Error::other(error)
+}
+
+/// An error that came out of `Read`, with our own unpacked.
+pub(super) fn failed(error: &io::Error) -> ProofError {
+    if let Some(own) = error.get_ref().and_then(|inner| inner.downcast_ref::<ProofError>()) {
+        return own.clone();
+    }
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => ProofError::new("archive-truncated", "the archive ends too early"),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            ProofError::new("archive-corrupt", format!("the archive is damaged: {error}"))
+        }
+        _ => ProofError::new("archive-unreadable", format!("the archive cannot be read: {error}")),
+    }
+}
+
+/// As many bytes as there are, up to the buffer's length.
+pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// A member while it is read.
+pub(super) struct Checked<R> {
+    inner: R,
+    hash: Sha256,
+    crc: Option<Crc>,
+    size: u64,
+    declared: u64,
+    failure: Option<ProofError>,
+}
+
+impl<R: Read> Checked<R> {
+    pub(super) fn new(inner: R, declared: u64, with_crc: bool) -> Self {
+        let crc = with_crc.then(Crc::new);
+        Self { inner, hash: Sha256::new(), crc, size: 0, declared, failure: None }
+    }
+
+    fn fail(&mut self, error: ProofError) -> io::Error {
+        // Whoever swallows the error meets it again.
+        self.failure = Some(error.clone());
+        carry(error)
+    }
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(error) = &self.failure {
+            return Err(carry(error.clone()));
+        }
+        let count = match self.inner.read(buffer) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
+            Err(error) => return Err(self.fail(failed(&error))),
+        };
+        self.size += count as u64;
+        if self.size > self.declared {
+            let message = format!("a member is larger than the {} bytes that it declares", self.declared);
+            return Err(self.fail(ProofError::new("archive-size", message)));
+        }
+        self.hash.update(&buffer[..count]);
+        if let Some(crc) = &mut self.crc {
+            crc.update(&buffer[..count]);
+        }
+        Ok(count)
+    }
+}
+
+/// Hands a member out and reads what was left of it.
+pub(super) fn member<R: Read>(
+    entry: &Entry,
+    inner: R,
+    crc: Option<u32>,
+    visit: &mut Visit<'_>,
+) -> Result<(MemberDigest, R), ProofError> {
+    let mut reader = Checked::new(inner, entry.size, crc.is_some());
+    let visited = visit(entry, &mut reader);
+    if let Some(error) = reader.failure {
+        return Err(error);
+    }
+    visited?;
+    let mut rest = vec![0; 64 * 1024];
+    loop {
+        match reader.read(&mut rest) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(&error)),
+        }
+    }
+    if reader.size != entry.size {
+        let message = format!("`{}` has {} bytes and declares {}", entry.name, reader.size, entry.size);
+        return Err(ProofError::new("archive-truncated", message));
+    }
+    if let (Some(found), Some(declared)) = (reader.crc.map(|crc| crc.sum()), crc)
+        && found != declared
+    {
+        let message = format!("`{}` has the CRC-32 {found:08x} and declares {declared:08x}", entry.name);
+        return Err(ProofError::new("archive-checksum", message));
+    }
+    let sha256 = hex(&reader.hash.finalize());
+    Ok((MemberDigest { name: entry.name.clone(), size: reader.size, sha256 }, reader.inner))
+}

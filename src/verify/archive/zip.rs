@@ -1,0 +1,74 @@
+//! zip, read strictly: the central directory and the local headers say the same, and entries lie
+//! one behind the other without gap or overlap. So a reader that goes by the directory and one that
+//! reads from the front see the same files.
+//!
+//! APPNOTE.TXT 6.3.10 has the format.
+
+mod directory;
+mod fields;
+
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use flate2::bufread::DeflateDecoder;
+
+use super::names;
+use super::read::{failed, member};
+use super::{Limits, ProofError, Visit, Walked, Wanted};
+use directory::Record;
+
+pub(super) fn walk<R: Read + Seek>(
+    mut reader: R,
+    wanted: &Wanted,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+) -> Result<Walked, ProofError> {
+    let records = directory::read(&mut reader, limits)?;
+    let mut walked = Walked { entries: Vec::new(), digests: Vec::new() };
+    walked.entries = records.iter().map(|record| record.entry.clone()).collect();
+    names::collisions(&walked.entries)?;
+    walked.entries.retain(|entry| !entry.name.is_empty());
+    wanted.check(&walked.entries)?;
+    let mut total = 0_u64;
+    for record in &records {
+        if wanted.has(&record.entry)? {
+            total = total.saturating_add(record.entry.size);
+            if total > limits.total {
+                return Err(ProofError::new(
+                    "archive-size",
+                    format!("more than {} bytes in all", limits.total),
+                ));
+            }
+            walked.digests.push(content(&mut reader, record, visit)?);
+        }
+    }
+    Ok(walked)
+}
+
+fn content<R: Read + Seek>(
+    reader: &mut R,
+    record: &Record,
+    visit: &mut Visit<'_>,
+) -> Result<super::MemberDigest, ProofError> {
+    reader.seek(SeekFrom::Start(record.data)).map_err(|error| failed(&error))?;
+    let data = BufReader::with_capacity(64 * 1024, reader.take(record.compressed));
+    match record.method {
+        0 => Ok(member(&record.entry, data, Some(record.crc), visit)?.0),
+        8 => {
+            let (digest, decoder) =
+                member(&record.entry, DeflateDecoder::new(data), Some(record.crc), visit)?;
+            if decoder.total_in() == record.compressed {
+                return Ok(digest);
+            }
+            names::refuse(
+                "archive-hidden-data",
+                &record.entry.name,
+                "has bytes behind its compressed content",
+            )
+        }
+        method => names::refuse(
+            "archive-method",
+            &record.entry.name,
+            &format!("is compressed by method {method}; only stored and deflated ones are read"),
+        ),
+    }
+}

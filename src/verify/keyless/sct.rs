@@ -1,0 +1,110 @@
+//! The certificate log's promise inside a certificate (RFC 6962): that it was issued in public.
+
+use std::time::Duration;
+
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1, ParsedPublicKey};
+use der::Encode as _;
+use der::asn1::ObjectIdentifier;
+use sigstore_verify::trust_root::TrustedRoot;
+use x509_cert::Certificate;
+
+use crate::verify::ProofError;
+
+const PROMISES: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.11129.2.4.2");
+const ECDSA_WITH_SHA256: [u8; 2] = [4, 3];
+const OCTET_STRING: u8 = 4;
+
+/// A promise of version 1 and the time in it, in milliseconds since 1970.
+#[derive(Debug)]
+struct Promise<'a> {
+    log: &'a [u8],
+    time: u64,
+    extensions: &'a [u8],
+    signature: &'a [u8],
+}
+
+fn wrong(reason: &str) -> ProofError {
+    ProofError::new("keyless-log", format!("the certificate's promise by a certificate log: {reason}"))
+}
+
+/// When the certificate was logged. None where the trusted root names no certificate log.
+pub(super) fn logged(
+    certificate: &Certificate,
+    issuer: &[u8],
+    root: &TrustedRoot,
+) -> Result<Option<Duration>, ProofError> {
+    if root.ctlogs.is_empty() {
+        return Ok(None);
+    }
+    let extensions = certificate.tbs_certificate.extensions.as_deref().unwrap_or_default();
+    let extension = extensions
+        .iter()
+        .find(|extension| extension.extn_id == PROMISES)
+        .ok_or_else(|| wrong("there is none"))?;
+    let promise = promise(extension.extn_value.as_bytes()).ok_or_else(|| wrong("it cannot be read"))?;
+    let time = Duration::from_millis(promise.time);
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    let key = root
+        .ctlogs
+        .iter()
+        .filter(|log| log.log_id.key_id.as_bytes() == promise.log)
+        .map(|log| &log.public_key)
+        .find(|key| {
+            key.valid_for.is_none_or(|range| {
+                range.start.as_second() <= seconds && range.end.is_none_or(|end| seconds <= end.as_second())
+            })
+        })
+        .ok_or_else(|| wrong("the trusted root does not know that log for that time"))?;
+    let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, key.raw_bytes.as_bytes())
+        .map_err(|_| wrong("the log's key is not one that is known here"))?;
+    let signed = signed(certificate, issuer, &promise).ok_or_else(|| wrong("it cannot be computed"))?;
+    key.verify_sig(&signed, promise.signature).map_err(|_| wrong("it is not for this certificate"))?;
+    Ok(Some(time))
+}
+
+/// What the log signed: the certificate without the promise, and its issuer's key.
+fn signed(certificate: &Certificate, issuer: &[u8], promise: &Promise<'_>) -> Option<Vec<u8>> {
+    let mut before = certificate.tbs_certificate.clone();
+    before.extensions.as_mut()?.retain(|extension| extension.extn_id != PROMISES);
+    let before = before.to_der().ok()?;
+    let mut bytes = vec![0, 0];
+    bytes.extend(promise.time.to_be_bytes());
+    bytes.extend([0, 1]);
+    bytes.extend(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, issuer).as_ref());
+    bytes.extend(u32::try_from(before.len()).ok()?.to_be_bytes().get(1..)?);
+    bytes.extend(before);
+    bytes.extend(u16::try_from(promise.extensions.len()).ok()?.to_be_bytes());
+    bytes.extend(promise.extensions);
+    Some(bytes)
+}
+
+/// Exactly one promise, as Fulcio asks for, with nothing behind it.
+fn promise(extension: &[u8]) -> Option<Promise<'_>> {
+    let list = octets(extension)?;
+    let (list, []) = sized(list)? else { return None };
+    let (promise, []) = sized(list)? else { return None };
+    let (version, rest) = promise.split_first()?;
+    let (log, rest) = rest.split_at_checked(32)?;
+    let (time, rest) = rest.split_first_chunk::<8>()?;
+    let (extensions, rest) = sized(rest)?;
+    let (algorithm, rest) = rest.split_first_chunk::<2>()?;
+    let (signature, []) = sized(rest)? else { return None };
+    (*version == 0 && *algorithm == ECDSA_WITH_SHA256).then(|| Promise {
+        log,
+        time: u64::from_be_bytes(*time),
+        extensions,
+        signature,
+    })
+}
+
+/// The content of a DER octet string.
+fn octets(bytes: &[u8]) -> Option<&[u8]> {
+    use der::Decode as _;
+    let any = der::asn1::AnyRef::from_der(bytes).ok()?;
+    (bytes.first() == Some(&OCTET_STRING)).then(|| any.value())
+}
+
+fn sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<2>()?;
+    rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))
+}
