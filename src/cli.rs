@@ -5,6 +5,7 @@ mod cluster;
 mod join_data;
 mod network;
 mod selection;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ pub use join_data::JoinDataArgs;
 pub use network::{FetchArgs, NetworkArgs, PinArgs, StoreArgs, StoreWhat};
 pub use selection::SelectionArgs;
 use selection::{component, pair};
+pub use verify::VerifyArgs;
 
 pub use bundle::{BundleArgs, BundleWhat};
 
@@ -92,6 +94,14 @@ pub enum Command {
   imagegen fetch --target azure --k8s 1.36.0
   imagegen fetch --locked --store /var/cache/imagegen")]
     Fetch(FetchArgs),
+    /// Verify any file, lockfile, workspace or bundle by every proof that is named
+    #[command(after_help = "Examples:
+  imagegen verify kubelet.exe                       what the file itself offers
+  imagegen verify kubelet.exe --checksums kubelet.exe.sha256
+  imagegen verify kubelet.exe --signature kubelet.exe.sig --key cosign.pub
+  imagegen verify setup.msi --authenticode --publisher 'O=Cloudbase Solutions Srl'
+  imagegen verify tools.zip --authenticode --member 'bin/*.exe'")]
+    Verify(VerifyArgs),
     /// Look after the store of downloaded files
     Store(StoreArgs),
     /// Carry a build across an air gap: everything it needs in one checked zip

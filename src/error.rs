@@ -20,7 +20,7 @@ use crate::prove::ProveError;
 use crate::render::RenderError;
 use crate::resolve::ResolveError;
 use crate::tools::ToolError;
-use crate::verify::ProofError;
+use crate::verify::{NotProven, ProofError};
 
 /// What went wrong, as far as scripts tell it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,7 +171,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     if cause.is::<HttpError>() {
         return Some(ErrorClass::Fetch);
     }
-    if cause.is::<Unpinned>() || cause.is::<DamagedStore>() {
+    if cause.is::<Unpinned>() || cause.is::<DamagedStore>() || cause.is::<NotProven>() {
         return Some(ErrorClass::Verification);
     }
     (cause.is::<FileError>() || cause.is::<ExecError>()).then_some(ErrorClass::Internal)

@@ -32,6 +32,15 @@ impl ProofError {
     }
 }
 
+/// Proofs that were asked for do not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}: {failed} of {proofs} proofs failed")]
+pub struct NotProven {
+    pub file: String,
+    pub failed: usize,
+    pub proofs: usize,
+}
+
 /// What a proof that holds has shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proven {

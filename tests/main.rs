@@ -27,3 +27,4 @@ mod matrix;
 mod packer;
 mod tidy;
 mod trust;
+mod verify;

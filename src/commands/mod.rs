@@ -16,6 +16,7 @@ mod plan;
 pub mod prepare;
 mod schema;
 mod store;
+mod verify;
 
 use std::env;
 
@@ -47,6 +48,7 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Pin(args) => pin::pin(&args, manifests, printer),
         Command::Fetch(args) => fetch::fetch(&args, manifests, printer),
         Command::Bundle(args) => bundle::bundle(&args, manifests, printer),
+        Command::Verify(args) => verify::verify(&args, manifests, printer),
         Command::Store(args) => store::store(&args, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),

@@ -60,6 +60,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("rules", schema_for!(Rules)),
         ("step", schema_for!(Step)),
         ("target", schema_for!(Target)),
+        ("verify", schema_for!(super::verify::VerifyOutput)),
         ("windows", schema_for!(WindowsRelease)),
     ]
 }

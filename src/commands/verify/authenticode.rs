@@ -1,0 +1,101 @@
+//! Authenticode of the file, or of members of an archive.
+
+use std::io::Cursor;
+use std::time::Duration;
+
+use rustls_pki_types::UnixTime;
+
+use crate::error::UsageError;
+use crate::io::fs;
+use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::resource::ArchiveFormat;
+use crate::verify::archive::{self, Limits, Wanted};
+use crate::verify::authenticode::{self, FileKind, Policy};
+use crate::verify::chain::{PinnedRoots, instant, roots};
+use crate::verify::{ProofError, Proven, evidence};
+
+use super::Job;
+
+impl Job<'_> {
+    fn policy(&self) -> anyhow::Result<Policy> {
+        let pinned = PinnedRoots::read(self.manifests)?;
+        let mut policy = Policy::new(&pinned, UnixTime::since_unix_epoch(Duration::from_secs(self.now())));
+        if let Some(publisher) = &self.args.publisher {
+            policy.publisher = Some(publisher.parse().map_err(|error| UsageError {
+                message: format!("--publisher {publisher}: {error}"),
+                hint: Some("write it as `O=Example Inc,CN=Example Inc`".to_owned()),
+            })?);
+        }
+        if let Some(file) = &self.args.root {
+            let own = roots(&fs::read(file)?)?;
+            policy.timestamp_roots.clone_from(&own);
+            policy.roots = own;
+        }
+        Ok(policy)
+    }
+
+    pub(super) fn authenticode(&self, found: &mut Vec<Evidence>) -> anyhow::Result<()> {
+        let policy = self.policy()?;
+        if self.args.member.is_empty() {
+            let outcome = signed(&self.name(), fs::read(self.path)?, &policy);
+            found.push(evidence(ProofKind::Authenticode, &self.name(), None, outcome));
+            return Ok(());
+        }
+        let format = if fs::head(self.path, 2)? == b"PK" { ArchiveFormat::Zip } else { ArchiveFormat::TarGz };
+        let wanted = Wanted::globs(&self.args.member);
+        let mut members = Vec::new();
+        let walked = archive::members(
+            fs::open(self.path)?,
+            format,
+            &wanted,
+            &Limits::default(),
+            &mut |entry, content| {
+                let mut bytes = Vec::new();
+                content.read_to_end(&mut bytes).map_err(|error| {
+                    ProofError::new("archive-unreadable", format!("`{}`: {error}", entry.name))
+                })?;
+                let subject = format!("{}!{}", self.name(), entry.name);
+                members.push(evidence(
+                    ProofKind::Authenticode,
+                    &subject,
+                    None,
+                    signed(&entry.name, bytes, &policy),
+                ));
+                Ok(())
+            },
+        );
+        found.append(&mut members);
+        if let Err(error) = walked {
+            found.push(evidence(ProofKind::Authenticode, &self.name(), None, Err(error)));
+        }
+        Ok(())
+    }
+
+    /// What the file itself says of its signatures, unproven.
+    pub(super) fn offers(&self) -> anyhow::Result<Vec<String>> {
+        let head = fs::head(self.path, 8)?;
+        let Some(kind) = FileKind::detect(&self.name(), &head) else { return Ok(Vec::new()) };
+        let mut file = fs::open(self.path)?;
+        Ok(match authenticode::describe(kind, &mut file) {
+            Ok(offers) => offers
+                .iter()
+                .map(|offer| {
+                    let time = offer
+                        .timestamp
+                        .map_or("no timestamp".to_owned(), |time| format!("timestamp {}", instant(time)));
+                    format!(
+                        "an Authenticode signature by {} (issuer {}, {time}), unproven: add `--authenticode`",
+                        offer.signer, offer.issuer
+                    )
+                })
+                .collect(),
+            Err(error) => vec![format!("no Authenticode signature: {error}")],
+        })
+    }
+}
+
+fn signed(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Proven, ProofError> {
+    let kind = FileKind::detect(name, bytes.get(..8).unwrap_or(&bytes))
+        .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))?;
+    authenticode::verify(kind, &mut Cursor::new(bytes), policy)
+}

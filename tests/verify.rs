@@ -1,0 +1,89 @@
+//! `imagegen verify`: any file, every proof that is named.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Test, program};
+
+fn sha256(text: &str) -> String {
+    imagegen::embedded::sha256(text.as_bytes())
+}
+
+#[test]
+fn digests_and_checksum_files_are_proofs() {
+    let digest = sha256("MZ of the test");
+    let test = |line: &str| {
+        Test::new()
+            .file("kubelet.exe", "MZ of the test")
+            .file("sums", &format!("{digest}  kubelet.exe\n"))
+            .file("other", &format!("{}  kubelet.exe\n", "0".repeat(63) + "1"))
+            .file("page", "<html>login</html>")
+            .line(line)
+    };
+    let good =
+        test(&format!("verify kubelet.exe --sha256 {digest} --checksums sums --format json")).succeeds();
+    let said: Value = serde_json::from_str(&good.stdout).expect("JSON");
+    assert_eq!(said["verified"], true);
+    assert_eq!(said["evidence"].as_array().map(Vec::len), Some(2));
+    for (line, said) in [
+        ("--sha256 00", "digest-malformed"),
+        ("--checksums other", "checksum-mismatch"),
+        ("--checksums page", "checksum-web-page"),
+        ("--authenticode", "file-malformed"),
+    ] {
+        let ran = test(&format!("verify kubelet.exe {line}")).fails(5, &["proofs failed"]);
+        assert!(ran.stdout.contains(said), "{line}: {}", ran.stdout);
+    }
+    test("verify kubelet.exe --signature sums").fails(2, &["without a key", "--key"]);
+    test("verify kubelet.exe --bundle sums").fails(2, &["expected signer", "--identity"]);
+    test("verify nowhere.exe").fails(1, &["nowhere.exe"]);
+    let nothing = test("verify kubelet.exe").succeeds();
+    assert!(nothing.stdout.contains("nothing was asked for"), "{}", nothing.stdout);
+}
+
+#[test]
+fn a_signature_by_a_key_is_a_proof() {
+    let Some(openssl) = program("openssl") else { return };
+    let test = Test::new().file("file", "signed content");
+    let run = |line: &str| {
+        let ran =
+            Command::new(&openssl).args(line.split(' ')).current_dir(&test.folder).output().expect("openssl");
+        assert!(ran.status.success(), "{line}: {}", String::from_utf8_lossy(&ran.stderr));
+    };
+    run("ecparam -name prime256v1 -genkey -noout -out key.pem");
+    run("ec -in key.pem -pubout -out key.pub");
+    run("dgst -sha256 -sign key.pem -out file.der file");
+    run("base64 -in file.der -out file.sig");
+    let verify = |key: &str, signature: &str| {
+        let path = |name: &str| test.folder.join(name).display().to_string();
+        Test::new().line("verify").args([
+            path("file").as_str(),
+            "--key",
+            &path(key),
+            "--signature",
+            &path(signature),
+        ])
+    };
+    verify("key.pub", "file.sig").succeeds();
+    verify("key.pub", "file.der").succeeds();
+    let ran = verify("key.pem", "file.sig").fails(5, &["proofs failed"]);
+    assert!(ran.stdout.contains("private key"), "{}", ran.stdout);
+    std::fs::write(test.folder.join("file"), "other content").expect("file");
+    let ran = verify("key.pub", "file.sig").fails(5, &["proofs failed"]);
+    assert!(ran.stdout.contains("cosign-bad-signature"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_workspace_is_verified_as_a_whole() {
+    let test = Test::new().line("build --target azure --k8s 1.36.0 --no-bake --out o");
+    test.succeeds();
+    let folder = test.folder.join("o");
+    let verify = || Test::new().line("verify").args([folder.to_str().expect("path")]);
+    let good = verify().succeeds();
+    assert!(good.stdout.contains("payload.zip"), "{}", good.stdout);
+    let plan = std::fs::read_to_string(folder.join("guest-plan.json")).expect("plan");
+    std::fs::write(folder.join("guest-plan.json"), plan.replacen("kubelet", "kubelat", 1)).expect("plan");
+    let bad = verify().fails(5, &["1 of 2 proofs failed"]);
+    assert!(bad.stdout.contains("not the plan that the payload carries"), "{}", bad.stdout);
+}
