@@ -41,10 +41,6 @@ pub struct Policy {
     /// The worst verdict that a required proof may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_verdict: Option<Verdict>,
-    /// The guest's scripts must carry the provider's Authenticode signature; the guest runs them
-    /// under `AllSigned`.
-    #[serde(default)]
-    pub signed_scripts: bool,
 }
 
 /// Proofs that are demanded of some components.
