@@ -37,7 +37,7 @@ build {
     timeout         = "45m"
   }
 
-#{% if uses.updates %}
+  #{% if uses.updates %}
   # Windows Update offers more after each restart: two more rounds, of which the checks say whether they were enough.
   provisioner "powershell" {
     skip_clean = true
@@ -70,7 +70,7 @@ build {
     restart_timeout = "30m"
     timeout         = "45m"
   }
-#{% endif %}
+  #{% endif %}
 
   provisioner "powershell" {
     skip_clean = true
