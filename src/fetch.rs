@@ -49,7 +49,7 @@ pub struct Request {
 /// Where no size is known, a file may have this many bytes: ten times the largest component.
 pub const MAX_SIZE: u64 = 4 << 30;
 
-/// A file whose bytes fit the request. Only [`fetch`] makes one.
+/// A file whose bytes fit the request. Only [`Fetcher::fetch`] makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
     digests: Digests,
@@ -162,7 +162,7 @@ impl Fetcher {
     /// came from there.
     ///
     /// # Errors
-    /// As [`Fetcher::fetch`]; [`FetchFailure::Absent`] where the server has none.
+    /// As [`Fetcher::fetch`]; [`FetchError::is_absent`] tells where the server has none.
     pub fn small(
         &self,
         name: &str,

@@ -131,7 +131,7 @@ pub fn write_with<E: From<FileError>>(
     written
 }
 
-/// As [`write`], and readable by the owner alone from the first byte on.
+/// As [`write()`], and readable by the owner alone from the first byte on.
 ///
 /// # Errors
 /// The folder cannot be written.
