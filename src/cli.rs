@@ -2,6 +2,7 @@
 
 mod bundle;
 mod cluster;
+mod doctor;
 mod join_data;
 mod network;
 mod selection;
@@ -14,6 +15,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use crate::model::choice::{Format, OnError};
 
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
+pub use doctor::DoctorArgs;
 pub use join_data::JoinDataArgs;
 pub use network::{FetchArgs, NetworkArgs, PinArgs, StoreArgs, StoreWhat};
 pub use selection::SelectionArgs;
@@ -102,6 +104,10 @@ pub enum Command {
   imagegen verify setup.msi --authenticode --publisher 'O=Cloudbase Solutions Srl'
   imagegen verify tools.zip --authenticode --member 'bin/*.exe'")]
     Verify(VerifyArgs),
+    /// Say what a build on this machine would find or miss, without network
+    #[command(after_help = "Example:
+  imagegen doctor --target azure --k8s 1.36.4")]
+    Doctor(DoctorArgs),
     /// Look after the store of downloaded files
     Store(StoreArgs),
     /// Carry a build across an air gap: everything it needs in one checked zip

@@ -90,6 +90,14 @@ pub struct UsageError {
     pub hint: Option<String>,
 }
 
+/// What a build would miss on this machine.
+#[derive(Debug, thiserror::Error)]
+#[error("a build would miss: {}", .missing.join(", "))]
+pub struct NotReady {
+    pub missing: Vec<String>,
+    pub hints: Vec<String>,
+}
+
 /// The class of an error: that of the first cause which has one.
 #[must_use]
 pub fn class(error: &anyhow::Error) -> ErrorClass {
@@ -111,6 +119,9 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             | BakeError::Report(_)
             | BakeError::Exec(_) => ErrorClass::Packer,
         });
+    }
+    if cause.is::<NotReady>() {
+        return Some(ErrorClass::Packer);
     }
     if cause.is::<UsageError>() {
         return Some(ErrorClass::Usage);
@@ -211,6 +222,9 @@ fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
     }
     if let Some(error) = cause.downcast_ref::<RenderError>() {
         return error.hints();
+    }
+    if let Some(NotReady { hints, .. }) = cause.downcast_ref() {
+        return hints.clone();
     }
     if let Some(UsageError { hint: Some(hint), .. }) = cause.downcast_ref() {
         return vec![hint.clone()];

@@ -18,6 +18,7 @@ mod cluster;
 mod combinations;
 mod defects;
 mod detached;
+mod doctor;
 mod fetch;
 mod guest_static;
 mod host;

@@ -4,6 +4,7 @@ mod build;
 mod bundle;
 mod catalog;
 mod cluster_manifests;
+mod doctor;
 mod explain;
 mod fetch;
 mod join_data;
@@ -48,6 +49,7 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Pin(args) => pin::pin(&args, manifests, printer),
         Command::Fetch(args) => fetch::fetch(&args, manifests, printer),
         Command::Bundle(args) => bundle::bundle(&args, manifests, printer),
+        Command::Doctor(args) => doctor::doctor(&args, manifests, printer),
         Command::Verify(args) => verify::verify(&args, manifests, printer),
         Command::Store(args) => store::store(&args, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),

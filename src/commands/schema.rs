@@ -40,6 +40,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("component", schema_for!(Component)),
         ("conformance", schema_for!(Vec<PlannedCheck>)),
         ("contents", schema_for!(Contents)),
+        ("doctor", schema_for!(super::doctor::DoctorOutput)),
         ("explanation", schema_for!(Vec<Explanation>)),
         ("features", schema_for!(Features)),
         ("flags", schema_for!(FlagTable)),

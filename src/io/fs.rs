@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
+mod space;
 mod sums;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+pub use space::{can_write, free};
 pub use sums::{Digests, Sums, digests, pieces};
 
 /// An operation on a path that the system refused.

@@ -70,6 +70,12 @@ impl Store {
         Ok(Self { root })
     }
 
+    /// A store to look into: nothing is made.
+    #[must_use]
+    pub fn look(root: PathBuf) -> Self {
+        Self { root }
+    }
+
     /// The user's own, in the platform's cache directory.
     #[must_use]
     pub fn default_path() -> Option<PathBuf> {

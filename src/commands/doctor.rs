@@ -1,0 +1,303 @@
+//! `imagegen doctor`: what a build would find or miss here. Opens no socket, writes nothing.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cli::DoctorArgs;
+use crate::error::NotReady;
+use crate::io::store::Store;
+use crate::io::{clock, exec, fs};
+use crate::lock::Lock;
+use crate::model::plan::{Plan, PlannedArtifact};
+use crate::resolve::{Platform, plan_tool};
+use crate::ui::Printer;
+
+use super::overrides;
+use super::prepare::{Trees, definition, lock_path, plan, trees};
+
+/// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
+const RECORDS_BEGIN: u64 = 1_767_225_600;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckState {
+    Ok,
+    Warning,
+    Missing,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorCheck {
+    pub state: CheckState,
+    pub name: String,
+    pub detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What `imagegen doctor` says.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorOutput {
+    /// Nothing is missing.
+    pub ready: bool,
+    pub checks: Vec<DoctorCheck>,
+}
+
+#[derive(Default)]
+struct Checks(Vec<DoctorCheck>);
+
+impl Checks {
+    fn ok(&mut self, name: &str, detail: impl Into<String>) {
+        self.add(CheckState::Ok, name, detail.into(), None);
+    }
+
+    fn warning(&mut self, name: &str, detail: impl Into<String>) {
+        self.add(CheckState::Warning, name, detail.into(), None);
+    }
+
+    fn missing(&mut self, name: &str, detail: impl Into<String>, hint: impl Into<String>) {
+        self.add(CheckState::Missing, name, detail.into(), Some(hint.into()));
+    }
+
+    fn add(&mut self, state: CheckState, name: &str, detail: String, hint: Option<String>) {
+        self.0.push(DoctorCheck { state, name: name.to_owned(), detail, hint });
+    }
+}
+
+pub(super) fn doctor(args: &DoctorArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
+    let trees = trees(manifests)?;
+    let (definition, folder) = definition(&args.selection, &trees)?;
+    let mut plan = plan(&definition, &trees)?;
+    overrides::policy(&args.selection, &mut plan)?;
+    let mut checks = Checks::default();
+    lock(args, &folder, &mut plan, &mut checks);
+    let root = args.network.store.clone().or_else(Store::default_path);
+    let store = root.map(Store::look);
+    packer(args, &plan, &trees, store.as_ref(), &mut checks);
+    variables(&plan, &mut checks);
+    artifacts(args, &plan, store.as_ref(), &mut checks);
+    surroundings(args, &mut checks);
+    let missing: Vec<&DoctorCheck> =
+        checks.0.iter().filter(|check| check.state == CheckState::Missing).collect();
+    let failure = (!missing.is_empty()).then(|| NotReady {
+        missing: missing.iter().map(|check| check.name.clone()).collect(),
+        hints: missing.iter().filter_map(|check| check.hint.clone()).collect(),
+    });
+    let output = DoctorOutput { ready: failure.is_none(), checks: checks.0 };
+    printer.result(&output, || table(&output.checks))?;
+    failure.map_or(Ok(()), |failure| Err(failure.into()))
+}
+
+fn lock(args: &DoctorArgs, folder: &Path, plan: &mut Plan, checks: &mut Checks) {
+    let path = lock_path(args.lock.lock.as_ref(), folder);
+    let file = path.display().to_string();
+    let again = "run `imagegen lock` with the same flags, or use `--ignore-lock`";
+    if args.lock.ignore_lock {
+        return checks.ok("lockfile", "not read, as told");
+    }
+    match fs::read_if_there(&path) {
+        Err(error) => checks.missing("lockfile", error.to_string(), again),
+        Ok(None) if args.lock.locked || args.lock.lock.is_some() => {
+            checks.missing("lockfile", format!("{file} is not there"), "run `imagegen lock` first");
+        }
+        Ok(None) => checks.warning("lockfile", "none: every build resolves anew"),
+        Ok(Some(bytes)) => {
+            let locked = Lock::decode(&file, &bytes).and_then(|lock| lock.check(&file, plan).map(|()| lock));
+            match locked {
+                Ok(lock) => {
+                    lock.pin(plan);
+                    checks.ok("lockfile", file);
+                }
+                Err(error) => checks.missing("lockfile", error.to_string(), again),
+            }
+        }
+    }
+}
+
+fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
+    let mut pins = artifact.digests.iter();
+    pins.any(|pin| store.find(pin.algorithm, &pin.digest).is_some())
+}
+
+fn packer(args: &DoctorArgs, plan: &Plan, trees: &Trees, store: Option<&Store>, checks: &mut Checks) {
+    let Some(planned) = &plan.packer else {
+        return checks.ok("packer", "not needed for this target");
+    };
+    if let Some(program) = &args.packer {
+        return own_packer(program, checks);
+    }
+    let mut tools = vec![("packer".to_owned(), &planned.version)];
+    for plugin in &planned.plugins {
+        tools.push((format!("packer-plugin-{}", plugin.name), &plugin.version));
+    }
+    for (name, version) in tools {
+        let tool = trees.catalog.component(&name).ok().and_then(|component| {
+            plan_tool(&component, version, Platform::host(), &plan.selection.overrides).ok()
+        });
+        match (tool, store) {
+            (None, _) => checks.missing(
+                &name,
+                format!("{version} is not published for this machine"),
+                "name a Packer of your own by `--packer PATH`",
+            ),
+            (Some(tool), Some(store)) if in_store(store, &tool) => {
+                checks.ok(&name, format!("{version} is in the store"));
+            }
+            _ if args.network.offline => checks.missing(
+                &name,
+                format!("{version} is not in the store"),
+                "build once without `--offline`, or import a bundle",
+            ),
+            _ => checks.ok(&name, format!("{version} will be downloaded")),
+        }
+    }
+}
+
+fn own_packer(program: &Path, checks: &mut Checks) {
+    let run = exec::Run {
+        program: program.to_owned(),
+        arguments: vec!["version".into()],
+        folder: PathBuf::from("."),
+        // Packer would ask its home page for a newer one.
+        environment: BTreeMap::from([("CHECKPOINT_DISABLE".to_owned(), "1".into())]),
+        interactive: false,
+    };
+    let mut first = None;
+    let ended = exec::run(&run, |line| {
+        first.get_or_insert_with(|| line.trim().to_owned());
+    });
+    match ended {
+        Ok(outcome) if outcome.success => checks.ok("packer", first.unwrap_or_default()),
+        Ok(_) => {
+            checks.missing("packer", format!("{} version failed", program.display()), "check `--packer`");
+        }
+        Err(error) => checks.missing("packer", error.to_string(), "check `--packer`"),
+    }
+}
+
+/// By name alone: no value is ever read into an output.
+fn variables(plan: &Plan, checks: &mut Checks) {
+    for missing in &plan.missing {
+        checks.missing(&missing.names.join(" or "), missing.description.clone(), missing.from.join("; "));
+    }
+    for variable in &plan.target.variables {
+        if plan.declared.contains(&variable.name)
+            && !plan.variables.contains_key(&variable.name)
+            && let Some(name) = variable.environment_names().find(|name| set(name))
+        {
+            checks.ok(&variable.name, format!("{name} is set"));
+        }
+    }
+    for artifact in plan.artifacts() {
+        for name in artifact.headers.values().filter(|name| !set(name)) {
+            checks.missing(
+                name,
+                format!("sent as a header for {}", artifact.component),
+                format!("set {name} in the environment"),
+            );
+        }
+    }
+}
+
+fn set(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+fn artifacts(args: &DoctorArgs, plan: &Plan, store: Option<&Store>, checks: &mut Checks) {
+    let unpinned: Vec<&str> = plan.unpinned().map(|artifact| artifact.component.as_str()).collect();
+    if unpinned.is_empty() {
+        checks.ok("digests", "every artifact is pinned");
+    } else {
+        checks.warning("digests", format!("unpinned: {}", unpinned.join(", ")));
+    }
+    let Some(store) = store else {
+        return checks.missing("store", "there is no home directory", "name a directory by `--store DIR`");
+    };
+    let place = store.root().display();
+    if fs::can_write(store.root()) {
+        checks.ok("store", place.to_string());
+    } else {
+        checks.missing("store", format!("{place} cannot be written"), "name another by `--store DIR`");
+    }
+    let absent: Vec<&PlannedArtifact> =
+        plan.artifacts().filter(|artifact| !in_store(store, artifact)).collect();
+    let all = plan.artifacts().count();
+    let found = format!("{} of {all} are in the store", all - absent.len());
+    if args.network.offline && !absent.is_empty() {
+        let hint = "run `imagegen fetch` without `--offline`, or import a bundle";
+        checks.missing("artifacts", found, hint);
+    } else {
+        checks.ok("artifacts", found);
+    }
+    let needed: u64 = absent.iter().filter_map(|artifact| artifact.size).sum();
+    match fs::free(store.root()) {
+        None => checks.warning("disk", "the system does not say how much is free"),
+        Some(free) if free < needed => {
+            let detail = format!("{} MiB free, {} MiB needed", free >> 20, needed >> 20);
+            checks.missing("disk", detail, "free space, or name another `--store DIR`");
+        }
+        Some(free) => {
+            checks.ok("disk", format!("{} MiB free, at least {} MiB needed", free >> 20, needed >> 20));
+        }
+    }
+}
+
+fn surroundings(args: &DoctorArgs, checks: &mut Checks) {
+    for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        if let Some(value) = env::var_os(name).filter(|value| !value.is_empty()) {
+            checks.ok(name, host(&value.to_string_lossy()));
+        }
+    }
+    for name in ["NO_PROXY", "no_proxy"].into_iter().filter(|name| set(name)) {
+        checks.ok(name, "is set");
+    }
+    if let Some(proxy) = &args.network.proxy {
+        checks.ok("--proxy", host(proxy));
+    }
+    for file in &args.network.ca_file {
+        let name = file.display().to_string();
+        match fs::read(file) {
+            Ok(bytes) if String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") => {
+                checks.ok("--ca-file", name);
+            }
+            Ok(_) => checks.missing("--ca-file", format!("{name} holds no certificate"), "give it in PEM"),
+            Err(error) => checks.missing("--ca-file", error.to_string(), "check `--ca-file`"),
+        }
+    }
+    if clock::now() < RECORDS_BEGIN {
+        checks.missing("clock", "is before 2026: signatures would not hold", "set the machine's clock");
+    } else {
+        checks.ok("clock", "not before the catalog's records");
+    }
+}
+
+/// A proxy's host and port. Whatever stands before the last `@` may be a password.
+fn host(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest.rsplit('@').next().unwrap_or(rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest).to_owned()
+}
+
+fn table(checks: &[DoctorCheck]) -> String {
+    let columns = env::var("COLUMNS").ok().and_then(|value| value.parse::<usize>().ok());
+    let narrow = columns.is_some_and(|columns| columns < 60);
+    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0).min(34);
+    let line = |check: &DoctorCheck| {
+        let state = match check.state {
+            CheckState::Ok => "ok",
+            CheckState::Warning => "warning",
+            CheckState::Missing => "missing",
+        };
+        if narrow {
+            return format!("{state:<7} {}\n        {}\n", check.name, check.detail);
+        }
+        format!("{state:<7}  {:<width$}  {}\n", check.name, check.detail)
+    };
+    checks.iter().map(line).collect()
+}

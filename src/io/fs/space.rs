@@ -1,0 +1,39 @@
+//! What a place would let us do, asked without doing it.
+
+use std::path::Path;
+
+/// The path itself, or the nearest folder above it that is there.
+fn nearest(path: &Path) -> Option<&Path> {
+    let there = path.ancestors().find(|part| part.symlink_metadata().is_ok());
+    there.or_else(|| path.is_relative().then(|| Path::new(".")))
+}
+
+/// Whether files can be made at a path that may not be there yet.
+#[must_use]
+pub fn can_write(path: &Path) -> bool {
+    nearest(path).is_some_and(|folder| folder.is_dir() && allowed(folder))
+}
+
+#[cfg(unix)]
+fn allowed(folder: &Path) -> bool {
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn allowed(folder: &Path) -> bool {
+    folder.metadata().is_ok_and(|metadata| !metadata.permissions().readonly())
+}
+
+/// Bytes that this user may still write there; none where the system does not say.
+#[cfg(unix)]
+#[must_use]
+pub fn free(path: &Path) -> Option<u64> {
+    let figures = rustix::fs::statvfs(nearest(path)?).ok()?;
+    figures.f_bavail.checked_mul(figures.f_frsize)
+}
+
+#[cfg(not(unix))]
+#[must_use]
+pub fn free(_: &Path) -> Option<u64> {
+    None
+}
