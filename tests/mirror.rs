@@ -3,6 +3,7 @@
 mod policy;
 mod signers;
 mod site;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tools;
 
 use crate::mirror::site::{Site, proven};

@@ -26,9 +26,9 @@ impl Site {
         let home = Test::new();
         certificates(&home.folder);
         let files = Arc::new(Mutex::new(BTreeMap::<String, Vec<u8>>::new()));
-        let served = Arc::clone(&files);
+        let answers = Arc::clone(&files);
         let server = Server::tls(config(&home.folder, "good"), move |asked| {
-            match served.lock().expect("files").get(&asked.path) {
+            match answers.lock().expect("files").get(&asked.path) {
                 Some(bytes) => whole(bytes, &[]),
                 None => status("404 Not Found", &[]),
             }

@@ -69,7 +69,6 @@ fn publish(bench: &Bench, site: &Site, tool: &str, version: &str, program: &str,
 }
 
 #[test]
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
     let Some(bench) = bench(&["gpg"]) else { return };
     let Some(mut site) = Site::new() else { return };
