@@ -6,7 +6,7 @@
 mod der;
 mod table;
 mod wheels;
-mod workshop;
+pub mod workshop;
 
 use std::io::Cursor;
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@ mod fuzz;
 mod minisign;
 mod openpgp;
 mod sigstore;
-mod tools;
+pub mod tools;
 
 use imagegen::model::evidence::Verdict;
 use imagegen::verify::{ProofError, Proven};

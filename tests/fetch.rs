@@ -2,7 +2,7 @@
 
 mod crash;
 mod program;
-mod tls;
+pub mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -25,6 +25,7 @@ mod host;
 mod join;
 mod join_data;
 mod matrix;
+mod mirror;
 mod packer;
 mod tidy;
 mod trust;

@@ -18,7 +18,7 @@ use crate::tools::{Tools, install};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
-use super::network::{fetcher, request};
+use super::network::{absolute, fetcher, request};
 use super::prepare::{Trees, locked_plan_and_policy, trees};
 
 /// What `imagegen fetch` says of each file.
@@ -141,7 +141,10 @@ pub(super) fn all<T, E: Into<anyhow::Error>>(
 /// The target's plugin is no component of the catalog, or cannot be fetched or proven.
 pub(super) fn tools(own: Option<&PathBuf>, plan: &Plan, job: &Job<'_>) -> anyhow::Result<Tools> {
     if let Some(packer) = own {
-        return Ok(Tools { packer: packer.clone(), plugins: None });
+        // A bare name is looked up in the PATH.
+        let named = packer.components().count() == 1 && !packer.is_absolute();
+        let packer = if named { packer.clone() } else { absolute(packer)? };
+        return Ok(Tools { packer, plugins: None });
     }
     let planned = |name: &str, version: &Version| -> anyhow::Result<PlannedArtifact> {
         let component = job.trees.catalog.component(name)?;

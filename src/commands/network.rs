@@ -1,7 +1,9 @@
 //! Store and network as the flags say.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 
 use crate::cli::NetworkArgs;
 use crate::error::UsageError;
@@ -18,7 +20,15 @@ pub(super) fn store(path: Option<&PathBuf>) -> anyhow::Result<Store> {
         message: "there is no home directory to keep the store in".to_owned(),
         hint: Some("name one by `--store DIR`".to_owned()),
     })?;
-    Ok(Store::open(path)?)
+    Ok(Store::open(absolute(&path)?)?)
+}
+
+/// The same place seen from any working folder: programs that run from there run in a workspace.
+///
+/// # Errors
+/// The working folder is gone.
+pub(super) fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("the working folder of {}", path.display()))
 }
 
 /// # Errors

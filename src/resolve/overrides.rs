@@ -106,6 +106,8 @@ fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
                 known.source.join("; ")
             ),
         });
+        // Other bytes have another size.
+        artifact.size = None;
     }
     if !own.is_empty() {
         artifact.digests = own;

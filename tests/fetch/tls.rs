@@ -22,7 +22,7 @@ fn openssl(folder: &Path, arguments: &str) {
 const KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
 
 /// A certificate authority `ca.pem`, and servers' certificates by name.
-fn certificates(folder: &Path) {
+pub fn certificates(folder: &Path) {
     openssl(folder, &format!("req -x509 {KEY} -keyout ca.key -out ca.pem -days 2 -subj /CN=Test"));
     for (name, host, days) in
         [("good", "IP:127.0.0.1", 2), ("expired", "IP:127.0.0.1", -1), ("other", "DNS:other.example", 2)]
@@ -49,7 +49,7 @@ fn certificates(folder: &Path) {
     );
 }
 
-fn config(folder: &Path, name: &str) -> ServerConfig {
+pub fn config(folder: &Path, name: &str) -> ServerConfig {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let certificate = CertificateDer::from_pem_file(folder.join(format!("{name}.pem"))).expect("certificate");
     let key = PrivateKeyDer::from_pem_file(folder.join(format!("{name}.key"))).expect("key");

@@ -1,0 +1,55 @@
+//! Lock, fetch and build against a mirror with the publishers' layout.
+
+mod policy;
+mod signers;
+mod site;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod tools;
+
+use crate::mirror::site::{Site, proven};
+
+const WINS: &str = "https://github.com/rancher/wins/releases/download/v0.1.3/wins.exe";
+const WINS_SUMS: &str = "https://github.com/rancher/wins/releases/download/v0.1.3/sha256sum.txt";
+const OLD: &str = "--target azure --k8s 1.20.0 --host-access wins";
+const NEW: &str = "--target azure --k8s 1.36.4";
+
+#[test]
+fn checksum_files_of_publishers_pin_what_the_catalog_does_not() {
+    for (selection, component) in [(OLD, "wins"), (NEW, "kube-log-runner")] {
+        let Some(mut site) = Site::new() else { return };
+        site.stock(selection);
+        site.succeeds(&format!("lock {selection}"));
+        let locked = site.locked(component);
+        assert!(proven(&locked, "checksum-file"), "{locked:#}");
+        let asked = site.requests();
+        // What was proven once is known, also without a network.
+        site.succeeds(&format!("lock {selection}"));
+        site.succeeds(&format!("lock {selection} --offline"));
+        site.succeeds(&format!("build {selection} --no-bake --locked --out o"));
+        assert_eq!(site.requests(), asked);
+        let fetched = site.succeeds(&format!("fetch {selection} --locked")).stdout;
+        assert!(fetched.contains(component), "{fetched}");
+        let asked = site.requests();
+        let again = site.succeeds(&format!("fetch {selection} --locked --offline"));
+        assert_eq!((again.stdout, site.requests()), (fetched, asked));
+    }
+}
+
+#[test]
+fn a_publisher_who_contradicts_himself_is_not_believed() {
+    let Some(mut site) = Site::new() else { return };
+    site.stock(OLD);
+    site.serve(WINS, b"other bytes");
+    site.fails(&format!("lock {OLD}"), 5, &["wins 0.1.3", "checksum-mismatch"]);
+    assert!(!site.home.exists("imagegen.lock.json"));
+    // Without its checksum file nothing proves it: the user has to.
+    site.remove(WINS_SUMS);
+    site.fails(&format!("lock {OLD}"), 5, &["pinned by nobody", "--override wins.sha256="]);
+    let asked = site.requests();
+    site.fails(
+        &format!("lock {OLD} --component wins=0.0.4"),
+        2,
+        &["wins 0.0.4 cannot be locked", "--override wins.sha256="],
+    );
+    assert_eq!(site.requests(), asked);
+}

@@ -1,0 +1,151 @@
+//! Publishers' sites on one TLS server with a test authority, each below its host's name.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+use imagegen::embedded::sha256;
+use serde_json::{Map, Value, json};
+
+use crate::fetch::tls::{certificates, config};
+use crate::support::server::{Server, status, whole};
+use crate::support::{Ran, Test, program};
+
+pub struct Site {
+    /// The folder of the certificates and of all runs.
+    pub home: Test,
+    server: Server,
+    files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    pub overrides: Map<String, Value>,
+}
+
+impl Site {
+    /// None where openssl is absent, which is said.
+    pub fn new() -> Option<Self> {
+        program("openssl")?;
+        let home = Test::new();
+        certificates(&home.folder);
+        let files = Arc::new(Mutex::new(BTreeMap::<String, Vec<u8>>::new()));
+        let answers = Arc::clone(&files);
+        let server = Server::tls(config(&home.folder, "good"), move |asked| {
+            match answers.lock().expect("files").get(&asked.path) {
+                Some(bytes) => whole(bytes, &[]),
+                None => status("404 Not Found", &[]),
+            }
+        });
+        Some(Self { home, server, files, overrides: Map::new() })
+    }
+
+    pub fn requests(&self) -> usize {
+        self.server.asked().len()
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        self.server.url(path)
+    }
+
+    /// Serves this in the place of what the URL's publisher has.
+    pub fn serve(&self, url: &str, bytes: &[u8]) {
+        let path = url.strip_prefix("https:/").unwrap_or(url).to_owned();
+        self.files.lock().expect("files").insert(path, bytes.to_vec());
+    }
+
+    pub fn remove(&self, url: &str) {
+        let path = url.strip_prefix("https:/").unwrap_or(url);
+        assert!(self.files.lock().expect("files").remove(path).is_some(), "{url} was served");
+    }
+
+    /// Puts a file beside the overrides.
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.home.folder.join(name), bytes).expect("file");
+    }
+
+    /// Serves bytes of our own for all that a selection plans. What the catalog pins gets our
+    /// digests by an override; for the rest its publisher's SHA-256 files are made.
+    pub fn stock(&mut self, selection: &str) {
+        let plan = Test::new().line(&format!("plan {selection} --format json")).succeeds().stdout;
+        let plan: Value = serde_json::from_str(&plan).expect("JSON");
+        let groups = plan["components"].as_array().expect("components");
+        for artifact in groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
+            let component = artifact["component"].as_str().expect("component");
+            let url = artifact["url"].as_str().expect("url");
+            let bytes = format!("stands for {component}").into_bytes();
+            self.serve(url, &bytes);
+            if artifact["digests"].as_array().is_some_and(|pins| !pins.is_empty()) {
+                let mut over = json!({"sha256": sha256(&bytes)});
+                if artifact["authenticode"].is_object() {
+                    // Only an address of one's own takes away what the publisher's bytes must carry.
+                    over["url"] = self.url(&url.replacen("https:/", "", 1)).into();
+                }
+                self.overrides.insert(component.to_owned(), over);
+                continue;
+            }
+            let file = url.rsplit('/').next().expect("file");
+            let checksums = artifact["checksums"].as_array().expect("checksums");
+            let bits = checksums.iter().filter(|checksum| checksum["algorithm"] == "sha256");
+            for checksum in bits {
+                let text = format!("{}  {file}\n", sha256(&bytes));
+                let text = if checksum["format"] == "bare" { &text[..64] } else { &text };
+                self.serve(checksum["url"].as_str().expect("url"), text.as_bytes());
+            }
+        }
+    }
+
+    /// A run against the site, in a folder that they share.
+    pub fn run(&self, line: &str) -> Ran {
+        self.write("overrides.json", Value::Object(self.overrides.clone()).to_string().as_bytes());
+        let mut test =
+            Test::new().line(line).line("--ca-file ca.pem --store store --overrides overrides.json");
+        test = test.args(["--mirror", &self.url("/")]);
+        let output = test.command().current_dir(&self.home.folder).output().expect("the program starts");
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+
+    #[track_caller]
+    pub fn succeeds(&self, line: &str) -> Ran {
+        let ran = self.run(line);
+        assert_eq!(ran.code, Some(0), "{line}\n{}", ran.stderr);
+        ran
+    }
+
+    #[track_caller]
+    pub fn fails(&self, line: &str, code: i32, said: &[&str]) {
+        let ran = self.run(line);
+        assert_eq!(ran.code, Some(code), "{line}\n{}\n{}", ran.stdout, ran.stderr);
+        for part in said {
+            assert!(ran.stderr.contains(part), "{line}: no `{part}` in:\n{}", ran.stderr);
+        }
+    }
+
+    /// What the lock says of a component.
+    #[track_caller]
+    pub fn locked(&self, component: &str) -> Value {
+        let lock: Value = serde_json::from_str(&self.home.text("imagegen.lock.json")).expect("JSON");
+        let artifacts = lock["artifacts"].as_array().expect("artifacts");
+        artifacts.iter().find(|artifact| artifact["component"] == component).expect("locked").clone()
+    }
+
+    /// Forgets the lock and what was downloaded.
+    pub fn afresh(&self) {
+        for name in ["store", "o"] {
+            let path = self.home.folder.join(name);
+            if path.exists() {
+                fs::remove_dir_all(path).expect("removed");
+            }
+        }
+        let lock = self.home.folder.join("imagegen.lock.json");
+        if lock.exists() {
+            fs::remove_file(lock).expect("removed");
+        }
+    }
+}
+
+/// Whether the evidence of a locked artifact has such a proof.
+pub fn proven(artifact: &Value, proof: &str) -> bool {
+    let evidence = artifact["evidence"].as_array().expect("evidence");
+    evidence.iter().any(|one| one["proof"] == proof && one["verdict"] == "verified")
+}

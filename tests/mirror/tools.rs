@@ -1,0 +1,108 @@
+//! Packer and its plugin from their publisher's site, by his OpenPGP key, into the store and run.
+
+use std::io::{Cursor, Write as _};
+use std::path::Path;
+
+use imagegen::embedded::sha256;
+use serde_json::json;
+
+use super::signers::{gpg_key, gpg_sign};
+use super::site::Site;
+use crate::detached::tools::{Bench, bench};
+use crate::support::{files, root};
+
+const SELECTION: &str = "--target azure --k8s 1.20.0 --host-access services --manifests catalog";
+const BUILD: &str = "--out o --var location=westeurope --var managed_image_resource_group_name=rg";
+
+/// Stands for Packer: says where it looks for plugins, and makes an image.
+const PACKER: &str = r#"#!/bin/sh
+printf %s "$PACKER_PLUGIN_PATH" > plugin-path
+printf %s "$0" > program-path
+[ "$1" = build ] || exit 0
+cat > packer-manifest.json <<'M'
+{"builds": [{"builder_type": "azure-arm", "artifact_id": "/subscriptions/s/images/i", "packer_run_uuid": "1"}],
+ "last_run_uuid": "1"}
+M
+echo '{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 7, "failed": 0}' > check-report.json
+"#;
+
+fn zipped(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    writer.start_file(name, zip::write::SimpleFileOptions::default()).expect("entry");
+    writer.write_all(bytes).expect("bytes");
+    writer.finish().expect("zip").into_inner()
+}
+
+/// The catalog, with another key in the place of the publisher's.
+fn catalog(site: &Site, fingerprint: &str, key: &[u8]) {
+    for (name, bytes) in files(&root().join("manifests")) {
+        let path = site.home.folder.join("catalog").join(&name);
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        let bytes = match name.as_str() {
+            "trust/hashicorp.asc" => key.to_vec(),
+            "trust/keys.json" => {
+                let key = json!([{"name": "hashicorp", "fingerprint": fingerprint.to_lowercase(),
+                                  "file": "hashicorp.asc", "source": "this test"}]);
+                key.to_string().into_bytes()
+            }
+            name if name.starts_with("components/packer") => {
+                let text = String::from_utf8(bytes).expect("UTF-8");
+                let other = text.replace("C874011F0AB405110D02105534365D9472D7468F", fingerprint);
+                assert_ne!(other, text, "{name} names its signer");
+                other.into_bytes()
+            }
+            _ => bytes,
+        };
+        std::fs::write(path, bytes).expect("file");
+    }
+}
+
+/// Serves a tool with its signed checksum file, whose address is the result.
+fn publish(bench: &Bench, site: &Site, tool: &str, version: &str, program: &str, bytes: &[u8]) -> String {
+    let base = format!("https://releases.hashicorp.com/{tool}/{version}/{tool}_{version}");
+    let archive = zipped(program, bytes);
+    let sums = format!("{}  {tool}_{version}_linux_amd64.zip\n", sha256(&archive));
+    site.serve(&format!("{base}_linux_amd64.zip"), &archive);
+    site.serve(&format!("{base}_SHA256SUMS"), sums.as_bytes());
+    site.serve(&format!("{base}_SHA256SUMS.sig"), &gpg_sign(bench, sums.as_bytes()));
+    format!("{base}_SHA256SUMS")
+}
+
+#[test]
+fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
+    let Some(bench) = bench(&["gpg"]) else { return };
+    let Some(mut site) = Site::new() else { return };
+    site.stock("--target azure --k8s 1.20.0 --host-access services");
+    let (fingerprint, key) = gpg_key(&bench);
+    catalog(&site, &fingerprint, &key);
+    let member = "packer-plugin-azure_v2.6.3_x5.0_linux_amd64";
+    let plugin = b"#!/bin/sh\nexit 0\n";
+    let sums = publish(&bench, &site, "packer", "1.16.0", "packer", PACKER.as_bytes());
+    publish(&bench, &site, "packer-plugin-azure", "2.6.3", member, plugin);
+
+    // A checksum file that was changed after it was signed: nothing of it runs.
+    let honest = format!("{}  packer_1.16.0_linux_amd64.zip\n", sha256(&zipped("packer", PACKER.as_bytes())));
+    site.serve(&sums, format!("{honest}\n").as_bytes());
+    site.fails(&format!("build {SELECTION} {BUILD}"), 5, &["packer 1.16.0", "openpgp"]);
+    assert!(!site.home.exists("o/plugin-path"));
+    site.serve(&sums, honest.as_bytes());
+
+    let ran = site.succeeds(&format!("build {SELECTION} {BUILD} --force"));
+    assert_eq!(ran.stdout, "/subscriptions/s/images/i\n");
+    let folder = site.home.text("o/plugin-path");
+    let plugins = Path::new(&folder).join("github.com/hashicorp/azure");
+    let store = site.home.folder.join("store");
+    assert!(plugins.starts_with(store.join("plugins")), "{folder}");
+    assert!(Path::new(&site.home.text("o/program-path")).starts_with(store.join("tools")));
+    let found = files(&plugins);
+    let names: Vec<&str> = found.keys().map(String::as_str).collect();
+    assert_eq!(names, [member, &format!("{member}_SHA256SUM")]);
+    assert_eq!(found[member], plugin);
+
+    // The store alone is enough from now on, for tools too.
+    let asked = site.requests();
+    let variables = BUILD.replace("--out o ", "");
+    site.succeeds(&format!("lock {SELECTION} {variables}"));
+    site.succeeds(&format!("build {SELECTION} {variables} --out again --locked --offline"));
+    assert_eq!(site.requests(), asked);
+}
