@@ -41,12 +41,6 @@ pub struct Laid {
     path: Vec<String>,
 }
 
-/// The plan with one mistake; `-` is none.
-pub fn broken(plan: Value, mistake: &str) -> Value {
-    assert_eq!(mistake, "-");
-    plan
-}
-
 pub fn lay(wine: &Wine, plan: &Value) -> Laid {
     let mut laid = Laid { services: BTreeMap::new(), registry: BTreeMap::new(), path: Vec::new() };
     for resource in plan["resources"].as_array().unwrap() {
