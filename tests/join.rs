@@ -128,7 +128,12 @@ fn inside() {
     let laid = guest::lay(&wine, &plan);
     guest::compare(&wine, &before, &laid, &predicted(&test, &selection));
     if runtime == Runtime::Real {
-        guest::run_plainly(&wine, &laid);
+        // Wine never tells that it runs when it starts it as a service.
+        guest::run_plainly(&wine, &laid, "containerd", "--run-service");
+    }
+    if words[0] == "1.20.0" {
+        // Built by today's Go and started by Wine as a service it ends seconds after it registered.
+        guest::run_plainly(&wine, &laid, "kubelet", "--windows-service");
     }
     wine.reboot();
     let _held = (runtime == Runtime::Real).then(|| wine.hold(r"\\.\pipe\containerd-containerd"));
@@ -172,16 +177,32 @@ fn join(test: &Test, version: &str, cluster: &Cluster, wine: &Wine) {
     std::fs::write(wine.path(r"C:\etc\kubernetes\join-config.yaml"), data).unwrap();
     let joined =
         wine.run(90, &[r"C:\k\kubeadm.exe", "join", "--config", r"C:\etc\kubernetes\join-config.yaml"]);
-    let log = ["kubelet\\kubelet.log", "containerd\\containerd.log"]
-        .map(|name| std::fs::read_to_string(wine.path(&format!(r"C:\var\log\{name}"))).unwrap_or_default());
-    assert!(joined.status.success(), "{}\n{}", text(&joined), log.join("\n----\n"));
+    assert!(joined.status.success(), "{}\n{}", text(&joined), logs(wine));
     assert!(text(&joined).contains("This node has joined the cluster"), "{}", text(&joined));
+}
+
+/// The ends of what the services wrote.
+fn logs(wine: &Wine) -> String {
+    let end = |name: &str| {
+        let folder = wine.path(&format!(r"C:\var\log\{name}"));
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let files = entries.map(|entry| (entry.path(), std::fs::read(entry.path()).unwrap_or_default()));
+        files
+            .map(|(path, bytes)| {
+                let end = &bytes[bytes.len().saturating_sub(20_000)..];
+                format!("---- {}\n{}\n", path.display(), String::from_utf8_lossy(end))
+            })
+            .collect::<String>()
+    };
+    end("containerd") + &end("kubelet")
 }
 
 fn ready(cluster: &Cluster, wine: &Wine, version: &str) {
     cluster.kubectl(&["wait", "--for=create", "--timeout=60s", &format!("node/{NODE}")]);
-    cluster.kubectl(&["wait", "--for=condition=Ready", "--timeout=120s", &format!("node/{NODE}")]);
+    let waited =
+        cluster.try_kubectl(&["wait", "--for=condition=Ready", "--timeout=90s", &format!("node/{NODE}")]);
     let node: Value = serde_json::from_str(&cluster.kubectl(&["get", "node", NODE, "-o", "json"])).unwrap();
+    assert!(waited.status.success(), "{:#}\n{}", node["status"]["conditions"], logs(wine));
     let info = &node["status"]["nodeInfo"];
     assert_eq!(info["kubeletVersion"], format!("v{version}"));
     assert_eq!(info["operatingSystem"], "windows");

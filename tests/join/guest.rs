@@ -18,6 +18,7 @@ const ENVIRONMENT: &str = r"HKLM:\SYSTEM\CurrentControlSet\Control\Session Manag
 /// Windows' own PATH, which the plan adds to.
 const PATH: &str =
     r"C:\windows\system32;C:\windows;C:\windows\system32\wbem;C:\windows\system32\WindowsPowerShell\v1.0";
+const WRAPPER: &str = r"C:\windows\svcwrap.exe";
 /// Types of which Wine has nothing to set.
 const RECORDED: &[&str] = &[
     "assertion",
@@ -249,23 +250,29 @@ fn registry_file(values: &BTreeMap<(String, String), (String, Value)>) -> String
     file
 }
 
-/// Wine never tells that containerd.exe runs when it starts it as a service: a wrapper starts it with
-/// the plan's arguments, less the one that makes it a service.
-pub fn run_plainly(wine: &Wine, laid: &Laid) {
-    let line = laid.services["containerd"]["commandLine"].as_str().unwrap();
-    let (program, arguments) = line.strip_prefix('"').unwrap().split_once('"').unwrap();
-    wine.install("svcwrap.exe", r"C:\windows\svcwrap.exe");
-    let key = format!("{SERVICES}\\containerd");
+/// A wrapper starts the service's program with the plan's arguments, less the one that makes it a service, and
+/// starts it again when it ends.
+pub fn run_plainly(wine: &Wine, laid: &Laid, name: &str, as_service: &str) {
+    let line = laid.services[name]["commandLine"].as_str().unwrap();
+    let (program, arguments) = match line.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"').unwrap(),
+        None => line.split_once(' ').unwrap(),
+    };
+    assert!(arguments.contains(as_service), "{line}");
+    if !wine.path(WRAPPER).exists() {
+        wine.install("svcwrap.exe", WRAPPER);
+    }
+    let key = format!("{SERVICES}\\{name}");
     let value = |key: &str, name: &str, kind: &str, data: &str| {
         ((key.to_owned(), name.to_owned()), (kind.to_owned(), Value::from(data)))
     };
     let parameters = format!("{key}\\Parameters");
-    let plain = arguments.strip_suffix(" --run-service").unwrap().trim_start();
+    let plain = arguments.replace(as_service, "");
     wine.import(&registry_file(&BTreeMap::from([
-        value(&key, "ImagePath", "ExpandString", r"C:\windows\svcwrap.exe"),
+        value(&key, "ImagePath", "ExpandString", WRAPPER),
         value(&parameters, "Application", "String", program),
-        value(&parameters, "AppParameters", "String", plain),
-        value(&parameters, "AppStdout", "String", r"C:\windows\containerd.out"),
+        value(&parameters, "AppParameters", "String", plain.trim()),
+        value(&parameters, "AppStdout", "String", &format!(r"C:\var\log\{name}\said.log")),
     ])));
 }
 
