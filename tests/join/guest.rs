@@ -276,6 +276,17 @@ pub fn run_plainly(wine: &Wine, laid: &Laid, name: &str, as_service: &str) {
     ])));
 }
 
+/// What the cluster's network add-on writes: containerd reads it, and without it no node is Ready.
+pub fn network(wine: &Wine) {
+    let config = fs::read_to_string(wine.path(r"C:\Program Files\containerd\config.toml")).unwrap();
+    let line = config.lines().find(|line| line.trim_start().starts_with("conf_dir")).unwrap();
+    let folder = line.split(['"', '\'']).nth(1).unwrap().replace('/', "\\").replace("\\\\", "\\");
+    let folder = wine.path(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("10-test.conf"), r#"{"cniVersion":"0.3.1","name":"test","type":"sdnbridge"}"#)
+        .unwrap();
+}
+
 /// What lies there is what `imagegen plan --state` predicted, in both directions.
 pub fn compare(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
     let list = |name: &str| predicted[name].as_array().unwrap().clone();
