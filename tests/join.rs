@@ -16,7 +16,7 @@ use cluster::Cluster;
 use mirror::Mirror;
 use wine::Wine;
 
-/// Tells the test inside of the namespaces what to do: `VERSION RUNTIME MISTAKE`.
+/// Tells the test inside of the namespaces what to do: `VERSION RUNTIME`.
 const INSIDE: &str = "IMAGEGEN_TEST_JOIN_INSIDE";
 const FOLDER: &str = "IMAGEGEN_TEST_JOIN_FOLDER";
 /// The node's name and address.
@@ -58,7 +58,7 @@ fn programs() -> Option<PathBuf> {
 }
 
 /// Runs `inside` in its namespaces.
-fn joins(version: &str, runtime: &str, mistake: &str) -> Option<Output> {
+fn joins(version: &str, runtime: &str) -> Option<Output> {
     programs()?;
     let test = Test::new().file("hosts", &format!("127.0.0.1 localhost\n{ADDRESS} {NODE}\n"));
     let output = Command::new("timeout")
@@ -80,7 +80,7 @@ fn joins(version: &str, runtime: &str, mistake: &str) -> Option<Output> {
         .args(["--exact", "join::inside", "--nocapture", "--test-threads=1"])
         .env(FOLDER, &test.folder)
         .env("HOSTS", test.folder.join("hosts"))
-        .env(INSIDE, format!("{version} {runtime} {mistake}"))
+        .env(INSIDE, format!("{version} {runtime}"))
         .output()
         .unwrap();
     println!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -89,21 +89,21 @@ fn joins(version: &str, runtime: &str, mistake: &str) -> Option<Output> {
 
 #[test]
 fn a_node_of_the_newest_minor_joins() {
-    if let Some(output) = joins("1.36.0", "small", "-") {
+    if let Some(output) = joins("1.36.0", "small") {
         assert!(output.status.success());
     }
 }
 
 #[test]
 fn a_node_of_1_20_joins() {
-    if let Some(output) = joins("1.20.0", "small", "-") {
+    if let Some(output) = joins("1.20.0", "small") {
         assert!(output.status.success());
     }
 }
 
 #[test]
 fn a_node_of_1_20_joins_with_the_real_containerd() {
-    if let Some(output) = joins("1.20.0", "real", "-") {
+    if let Some(output) = joins("1.20.0", "real") {
         assert!(output.status.success());
     }
 }
@@ -125,14 +125,16 @@ fn inside() {
     let cluster = Cluster::start(&test.folder.join("cluster"), &programs, words[0]);
     let wine = Wine::new(&test.folder.join("prefix"), &programs);
     let before = wine.snapshot();
-    let plan = guest::broken(plan, words[2]);
     let laid = guest::lay(&wine, &plan);
-    if words[2] == "-" {
-        let predicted = predicted(&test, &selection);
-        guest::compare(&wine, &before, &laid, &predicted);
-    }
+    guest::compare(&wine, &before, &laid, &predicted(&test, &selection));
     if runtime == Runtime::Real {
-        guest::run_plainly(&wine, &laid);
+        // Wine never tells that it runs when it starts it as a service.
+        guest::run_plainly(&wine, &laid, "containerd", "--run-service");
+        guest::network(&wine);
+    }
+    if words[0] == "1.20.0" {
+        // Built by today's Go and started by Wine as a service it ends seconds after it registered.
+        guest::run_plainly(&wine, &laid, "kubelet", "--windows-service");
     }
     wine.reboot();
     let _held = (runtime == Runtime::Real).then(|| wine.hold(r"\\.\pipe\containerd-containerd"));
@@ -176,16 +178,32 @@ fn join(test: &Test, version: &str, cluster: &Cluster, wine: &Wine) {
     std::fs::write(wine.path(r"C:\etc\kubernetes\join-config.yaml"), data).unwrap();
     let joined =
         wine.run(90, &[r"C:\k\kubeadm.exe", "join", "--config", r"C:\etc\kubernetes\join-config.yaml"]);
-    let log = ["kubelet\\kubelet.log", "containerd\\containerd.log"]
-        .map(|name| std::fs::read_to_string(wine.path(&format!(r"C:\var\log\{name}"))).unwrap_or_default());
-    assert!(joined.status.success(), "{}\n{}", text(&joined), log.join("\n----\n"));
+    assert!(joined.status.success(), "{}\n{}", text(&joined), logs(wine));
     assert!(text(&joined).contains("This node has joined the cluster"), "{}", text(&joined));
+}
+
+/// The ends of what the services wrote.
+fn logs(wine: &Wine) -> String {
+    let end = |name: &str| {
+        let folder = wine.path(&format!(r"C:\var\log\{name}"));
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let files = entries.map(|entry| (entry.path(), std::fs::read(entry.path()).unwrap_or_default()));
+        files
+            .map(|(path, bytes)| {
+                let end = &bytes[bytes.len().saturating_sub(20_000)..];
+                format!("---- {}\n{}\n", path.display(), String::from_utf8_lossy(end))
+            })
+            .collect::<String>()
+    };
+    end("containerd") + &end("kubelet")
 }
 
 fn ready(cluster: &Cluster, wine: &Wine, version: &str) {
     cluster.kubectl(&["wait", "--for=create", "--timeout=60s", &format!("node/{NODE}")]);
-    cluster.kubectl(&["wait", "--for=condition=Ready", "--timeout=120s", &format!("node/{NODE}")]);
+    let waited =
+        cluster.try_kubectl(&["wait", "--for=condition=Ready", "--timeout=90s", &format!("node/{NODE}")]);
     let node: Value = serde_json::from_str(&cluster.kubectl(&["get", "node", NODE, "-o", "json"])).unwrap();
+    assert!(waited.status.success(), "{:#}\n{}", node["status"]["conditions"], logs(wine));
     let info = &node["status"]["nodeInfo"];
     assert_eq!(info["kubeletVersion"], format!("v{version}"));
     assert_eq!(info["operatingSystem"], "windows");

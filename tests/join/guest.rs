@@ -18,6 +18,7 @@ const ENVIRONMENT: &str = r"HKLM:\SYSTEM\CurrentControlSet\Control\Session Manag
 /// Windows' own PATH, which the plan adds to.
 const PATH: &str =
     r"C:\windows\system32;C:\windows;C:\windows\system32\wbem;C:\windows\system32\WindowsPowerShell\v1.0";
+const WRAPPER: &str = r"C:\windows\svcwrap.exe";
 /// Types of which Wine has nothing to set.
 const RECORDED: &[&str] = &[
     "assertion",
@@ -39,12 +40,6 @@ pub struct Laid {
     pub services: BTreeMap<String, Map<String, Value>>,
     registry: BTreeMap<(String, String), (String, Value)>,
     path: Vec<String>,
-}
-
-/// The plan with one mistake; `-` is none.
-pub fn broken(plan: Value, mistake: &str) -> Value {
-    assert_eq!(mistake, "-");
-    plan
 }
 
 pub fn lay(wine: &Wine, plan: &Value) -> Laid {
@@ -255,24 +250,41 @@ fn registry_file(values: &BTreeMap<(String, String), (String, Value)>) -> String
     file
 }
 
-/// Wine never tells that containerd.exe runs when it starts it as a service: a wrapper starts it with
-/// the plan's arguments, less the one that makes it a service.
-pub fn run_plainly(wine: &Wine, laid: &Laid) {
-    let line = laid.services["containerd"]["commandLine"].as_str().unwrap();
-    let (program, arguments) = line.strip_prefix('"').unwrap().split_once('"').unwrap();
-    wine.install("svcwrap.exe", r"C:\windows\svcwrap.exe");
-    let key = format!("{SERVICES}\\containerd");
+/// A wrapper starts the service's program with the plan's arguments, less the one that makes it a service, and
+/// starts it again when it ends.
+pub fn run_plainly(wine: &Wine, laid: &Laid, name: &str, as_service: &str) {
+    let line = laid.services[name]["commandLine"].as_str().unwrap();
+    let (program, arguments) = match line.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"').unwrap(),
+        None => line.split_once(' ').unwrap(),
+    };
+    assert!(arguments.contains(as_service), "{line}");
+    if !wine.path(WRAPPER).exists() {
+        wine.install("svcwrap.exe", WRAPPER);
+    }
+    let key = format!("{SERVICES}\\{name}");
     let value = |key: &str, name: &str, kind: &str, data: &str| {
         ((key.to_owned(), name.to_owned()), (kind.to_owned(), Value::from(data)))
     };
     let parameters = format!("{key}\\Parameters");
-    let plain = arguments.strip_suffix(" --run-service").unwrap().trim_start();
+    let plain = arguments.replace(as_service, "");
     wine.import(&registry_file(&BTreeMap::from([
-        value(&key, "ImagePath", "ExpandString", r"C:\windows\svcwrap.exe"),
+        value(&key, "ImagePath", "ExpandString", WRAPPER),
         value(&parameters, "Application", "String", program),
-        value(&parameters, "AppParameters", "String", plain),
-        value(&parameters, "AppStdout", "String", r"C:\windows\containerd.out"),
+        value(&parameters, "AppParameters", "String", plain.trim()),
+        value(&parameters, "AppStdout", "String", &format!(r"C:\var\log\{name}\said.log")),
     ])));
+}
+
+/// What the cluster's network add-on writes: containerd reads it, and without it no node is Ready.
+pub fn network(wine: &Wine) {
+    let config = fs::read_to_string(wine.path(r"C:\Program Files\containerd\config.toml")).unwrap();
+    let line = config.lines().find(|line| line.trim_start().starts_with("conf_dir")).unwrap();
+    let folder = line.split(['"', '\'']).nth(1).unwrap().replace('/', "\\").replace("\\\\", "\\");
+    let folder = wine.path(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("10-test.conf"), r#"{"cniVersion":"0.3.1","name":"test","type":"sdnbridge"}"#)
+        .unwrap();
 }
 
 /// What lies there is what `imagegen plan --state` predicted, in both directions.
