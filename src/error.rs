@@ -188,6 +188,20 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     (cause.is::<FileError>() || cause.is::<ExecError>()).then_some(ErrorClass::Internal)
 }
 
+/// All causes in one line, each once: many say what they were caused by themselves.
+#[must_use]
+pub fn told(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    line
+}
+
 /// What to do about an error, as far as it is known.
 #[must_use]
 pub fn hints(error: &anyhow::Error) -> Vec<String> {

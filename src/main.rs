@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     match commands::run(cli, &printer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            printer.error(&format!("{failure:#}"));
+            printer.error(&error::told(&failure));
             for hint in error::hints(&failure) {
                 printer.hint(&hint);
             }

@@ -130,7 +130,7 @@ pub(super) fn all<T, E: Into<anyhow::Error>>(
     let mut failed = failed.into_iter();
     let Some(first) = failed.next() else { return Ok(good) };
     for other in failed {
-        printer.error(&format!("{other:#}"));
+        printer.error(&crate::error::told(&other));
     }
     Err(first)
 }

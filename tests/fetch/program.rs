@@ -82,7 +82,7 @@ fn failures_have_their_exit_codes() {
     let plain = Test::new().line("fetch --target azure --k8s 1.36.0 --mirror http://mirror.example");
     plain.fails(4, &["--allow-http mirror.example", "[plain-http]"]);
     let file = Test::new().file("file", "").line("store verify --store file/store");
-    file.fails(1, &["creating file/store"]);
+    file.fails(1, &["file/store/objects/sha256: Not a directory (os error 20)\n"]);
 }
 
 #[test]
