@@ -104,7 +104,7 @@ fn all_verified(pinned: PinnedLock<'_>, verified: &[VerifiedArtifact]) -> Result
         })
     };
     match pinned.lock().artifacts.iter().find(|artifact| !proven(artifact)) {
-        Some(artifact) => Err(BakeError::Unverified(format!("{} {}", artifact.component, artifact.version))),
+        Some(artifact) => Err(BakeError::Unverified(artifact.title())),
         None => Ok(()),
     }
 }

@@ -49,6 +49,22 @@ pub struct Request {
 /// Where no size is known, a file may have this many bytes: ten times the largest component.
 pub const MAX_SIZE: u64 = 4 << 30;
 
+impl Request {
+    /// A file of which nothing is known but where it is, and how large it may be.
+    #[must_use]
+    pub fn unknown(name: &str, url: &str, max_size: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            url: url.to_owned(),
+            size: None,
+            max_size,
+            digests: Vec::new(),
+            superseded: Vec::new(),
+            headers: Vec::new(),
+        }
+    }
+}
+
 /// A file whose bytes fit the request. Only [`Fetcher::fetch`] makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
@@ -177,15 +193,7 @@ impl Fetcher {
             let content = self.store.content(&object).map_err(|error| failed(error.into()))?;
             return content.ok_or_else(absent);
         }
-        let request = Request {
-            name: name.to_owned(),
-            url: url.to_owned(),
-            size: None,
-            max_size: limit,
-            digests: Vec::new(),
-            superseded: Vec::new(),
-            headers: headers.to_vec(),
-        };
+        let request = Request { headers: headers.to_vec(), ..Request::unknown(name, url, limit) };
         let fetched = self.one(&request, &Downloads::silent(), 1)?;
         crate::io::fs::read(fetched.path()).map_err(|error| failed(error.into()))
     }

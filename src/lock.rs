@@ -211,17 +211,18 @@ impl Lock {
         plan.forget_unpinned();
     }
 
+    /// Artifacts whose bytes nobody has pinned, as messages name them.
+    #[must_use]
+    pub fn unpinned(&self) -> Vec<String> {
+        self.artifacts.iter().filter(|artifact| !artifact.is_pinned()).map(PlannedArtifact::title).collect()
+    }
+
     /// The lock as one that may be baked from.
     ///
     /// # Errors
     /// Some artifact has no digest.
     pub fn pinned(&self) -> Result<PinnedLock<'_>, Unpinned> {
-        let unpinned: Vec<String> = self
-            .artifacts
-            .iter()
-            .filter(|artifact| !artifact.is_pinned())
-            .map(|artifact| format!("{} {}", artifact.component, artifact.version))
-            .collect();
+        let unpinned = self.unpinned();
         if unpinned.is_empty() { Ok(PinnedLock(self)) } else { Err(Unpinned(unpinned)) }
     }
 }

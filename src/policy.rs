@@ -103,7 +103,7 @@ pub fn check_evidence(policy: &Policy, artifact: &PlannedArtifact, evidence: &[E
         violations.extend(roots.filter(|root| !allowed.iter().any(|ok| ok.eq_ignore_ascii_case(root))).map(
             |root| Violation {
                 rule: "allowedRoots".to_owned(),
-                subject: subject(artifact),
+                subject: artifact.title(),
                 reason: format!("its Authenticode chain ends in {root}"),
                 remedy: format!(
                     "add the root to the policy, or override {} with a build of your own",
@@ -113,10 +113,6 @@ pub fn check_evidence(policy: &Policy, artifact: &PlannedArtifact, evidence: &[E
         ));
     }
     violations
-}
-
-fn subject(artifact: &PlannedArtifact) -> String {
-    format!("{} {}", artifact.component, artifact.version)
 }
 
 fn requirements<'a>(
@@ -141,7 +137,7 @@ fn unmet(rule: &Requirement, artifact: &PlannedArtifact, found: &str) -> Violati
     let wanted = wanted.join(" or ");
     Violation {
         rule: format!("require {}", rule.id),
-        subject: subject(artifact),
+        subject: artifact.title(),
         reason: format!("it must be proven by {wanted}, and {found}"),
         remedy: format!("override {} with a build that offers {wanted}", artifact.component),
     }
@@ -162,7 +158,7 @@ fn forbidden(policy: &Policy, artifact: &PlannedArtifact) -> Option<Violation> {
     policy.forbidden_components.iter().any(|pattern| matches(pattern, &artifact.component)).then(|| {
         Violation {
             rule: "forbiddenComponents".to_owned(),
-            subject: subject(artifact),
+            subject: artifact.title(),
             reason: "the component is forbidden".to_owned(),
             remedy: match artifact.component.as_str() {
                 "wins" => "choose `--host-access services` or `hostprocess`".to_owned(),
@@ -205,7 +201,7 @@ fn hosts(policy: &Policy, artifact: &PlannedArtifact) -> Vec<Violation> {
         .into_iter()
         .map(|host| Violation {
             rule: "allowedHosts".to_owned(),
-            subject: subject(artifact),
+            subject: artifact.title(),
             reason: format!("it comes from {host}"),
             remedy: format!(
                 "serve it from a host of yours: an override of `https://{host}/`, or `--mirror URL`"
@@ -219,12 +215,8 @@ fn confidence(policy: &Policy, artifact: &PlannedArtifact) -> Option<Violation> 
     let best = artifact.digests.iter().map(|digest| digest.confidence).max()?;
     (best < minimum).then(|| Violation {
         rule: "minimumConfidence".to_owned(),
-        subject: subject(artifact),
-        reason: format!(
-            "its digest is attested `{}`, below `{}`",
-            format!("{best:?}").to_lowercase(),
-            format!("{minimum:?}").to_lowercase()
-        ),
+        subject: artifact.title(),
+        reason: format!("its digest is attested `{}`, below `{}`", best.as_str(), minimum.as_str()),
         remedy: format!(
             "check the file yourself and state its digest: `--override {}.sha256=…`",
             artifact.component
@@ -237,7 +229,7 @@ fn publisher(policy: &Policy, artifact: &PlannedArtifact) -> Option<Violation> {
     let publisher = &artifact.authenticode.as_ref()?.publisher;
     (!allowed.contains(publisher)).then(|| Violation {
         rule: "allowedPublishers".to_owned(),
-        subject: subject(artifact),
+        subject: artifact.title(),
         reason: format!("it is signed by `{publisher}`"),
         remedy: "add the publisher to the policy, or override the component with a build of your own"
             .to_owned(),

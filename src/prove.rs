@@ -135,7 +135,7 @@ fn wants_publisher(artifact: &PlannedArtifact, policy: &Policy) -> bool {
 }
 
 fn judge(artifact: &PlannedArtifact, found: &[Evidence], policy: &Policy) -> Result<(), ProveError> {
-    let name = format!("{} {}", artifact.component, artifact.version);
+    let name = artifact.title();
     let failed: Vec<Evidence> =
         found.iter().filter(|proof| proof.verdict == Verdict::Failed).cloned().collect();
     if !failed.is_empty() {
@@ -160,7 +160,7 @@ fn pins(artifact: &PlannedArtifact, fetched: &Fetched) -> Vec<Evidence> {
         .map(|pin| {
             let facts = [
                 ("digest".to_owned(), pin.digest.clone()),
-                ("confidence".to_owned(), format!("{:?}", pin.confidence).to_lowercase()),
+                ("confidence".to_owned(), pin.confidence.as_str().to_owned()),
             ];
             let outcome = Ok(Proven {
                 verdict: Verdict::Verified,
@@ -234,7 +234,7 @@ fn absent(proof: ProofKind, subject: &str, url: &str) -> Evidence {
 
 /// A small file beside the artifact; none where the publisher has none.
 fn sidecar(artifact: &PlannedArtifact, url: &str, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, ProveError> {
-    let name = format!("{} {}", artifact.component, artifact.version);
+    let name = artifact.title();
     match fetcher.small(&name, url, SIDECAR, &[]) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.is_absent() => Ok(None),

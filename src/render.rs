@@ -15,7 +15,7 @@ use crate::embedded::{Tree, sha256};
 use crate::guest::{Guest, plan_json};
 use crate::lock::Lock;
 use crate::model::json::{self, JsonError};
-use crate::model::plan::Plan;
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::target::{PackerBase, Target, Variable};
 
 pub use bundle::{Archive, archive, archive_names};
@@ -203,6 +203,6 @@ pub fn context(plan: &Plan) -> Value {
             "runtime_version": plan.runtime_version,
         },
         "missing": plan.missing.iter().flat_map(|missing| &missing.names).collect::<Vec<_>>(),
-        "unpinned": plan.unpinned().map(|artifact| format!("{} {}", artifact.component, artifact.version)).collect::<Vec<_>>(),
+        "unpinned": plan.unpinned().map(PlannedArtifact::title).collect::<Vec<_>>(),
     })
 }

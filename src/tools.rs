@@ -53,10 +53,7 @@ pub fn install(
 /// The one program of an archive, under its own name.
 fn program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf, ToolError> {
     let artifact = verified.artifact();
-    let named = |error: ProofError| ToolError::Archive {
-        name: format!("{} {}", artifact.component, artifact.version),
-        error,
-    };
+    let named = |error: ProofError| ToolError::Archive { name: artifact.title(), error };
     let malformed = |reason: String| named(ProofError::new("archive-unreadable", reason));
     let format = artifact
         .kind
@@ -66,11 +63,7 @@ fn program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf, ToolEr
     let file = fs::open(verified.fetched().path())?;
     let mut programs = Vec::new();
     archive::members(file, format, &wanted, &Limits::default(), &mut |entry, content| {
-        let mut bytes = Vec::new();
-        content
-            .read_to_end(&mut bytes)
-            .map_err(|error| ProofError::new("archive-unreadable", format!("`{}`: {error}", entry.name)))?;
-        programs.push((entry.name.clone(), bytes));
+        programs.push((entry.name.clone(), archive::whole(entry, content)?));
         Ok(())
     })
     .map_err(named)?;

@@ -157,7 +157,7 @@ impl Seen {
     /// Every artifact of the lock is there, by every digest that pins it.
     fn artifacts(&self, index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
         for artifact in &lock.artifacts {
-            let name = format!("{} {}", artifact.component, artifact.version);
+            let name = artifact.title();
             let mut object = None;
             for pin in &artifact.digests {
                 let found = match pin.algorithm {

@@ -139,11 +139,7 @@ impl Written {
                 .iter()
                 .map(|(name, bytes)| (name.clone(), crate::embedded::sha256(bytes)))
                 .collect(),
-            unpinned: self
-                .plan
-                .unpinned()
-                .map(|artifact| format!("{} {}", artifact.component, artifact.version))
-                .collect(),
+            unpinned: self.plan.unpinned().map(PlannedArtifact::title).collect(),
             missing: self.plan.missing.clone(),
             warnings: self.plan.warnings.clone(),
         };

@@ -14,7 +14,7 @@ use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
 use crate::io::fs;
 use crate::io::http::Secret;
 use crate::io::oci::{MANIFESTS, Reference};
-use crate::lock::{Lock, Unpinned};
+use crate::lock::Lock;
 use crate::model::json;
 use crate::model::plan::PlannedArtifact;
 use crate::model::resource::PinAlgorithm;
@@ -98,15 +98,7 @@ fn create(
     trees: &Trees,
     printer: &Printer,
 ) -> anyhow::Result<Index> {
-    let unpinned: Vec<String> = lock
-        .artifacts
-        .iter()
-        .filter(|artifact| !artifact.is_pinned())
-        .map(|artifact| format!("{} {}", artifact.component, artifact.version))
-        .collect();
-    if !unpinned.is_empty() {
-        return Err(Unpinned(unpinned).into());
-    }
+    lock.pinned()?;
     let mut carry = Carry {
         fetcher: fetcher(network)?,
         jobs: network.jobs,
@@ -198,7 +190,7 @@ impl Carry<'_> {
             .filter(|url| artifact.evidence.iter().any(|proof| proof.source.as_ref() == Some(url)))
             .collect();
         for url in proved {
-            let name = format!("{} {}", artifact.component, artifact.version);
+            let name = artifact.title();
             let headers = headers(&artifact.headers, &artifact.component)?;
             let bytes = self.fetcher.small(&name, url, 16 << 20, &headers)?;
             let digest = sha256(&bytes);
@@ -241,7 +233,7 @@ impl Carry<'_> {
                 Ok(Request {
                     size: Some(blob.size),
                     max_size: blob.size,
-                    ..by_digest(name, image.blob(&blob.digest), hex(&blob.digest)?, &login)
+                    ..by_digest(name, &image.blob(&blob.digest), hex(&blob.digest)?, &login)
                 })
             })
             .collect::<anyhow::Result<Vec<Request>>>()?;
@@ -259,7 +251,7 @@ impl Carry<'_> {
         digest: &str,
         login: &[(String, Secret)],
     ) -> anyhow::Result<(Fetched, Vec<u8>)> {
-        let mut request = by_digest(name, image.manifest(digest), hex(digest)?, login);
+        let mut request = by_digest(name, &image.manifest(digest), hex(digest)?, login);
         request.max_size = bundle::images::LARGEST_MANIFEST;
         request.headers.push(("Accept".to_owned(), Secret::new(MANIFESTS.to_owned())));
         let fetched = self.fetch(std::slice::from_ref(&request))?.swap_remove(0);
@@ -269,15 +261,11 @@ impl Carry<'_> {
     }
 }
 
-fn by_digest(name: &str, url: String, digest: &str, login: &[(String, Secret)]) -> Request {
+fn by_digest(name: &str, url: &str, digest: &str, login: &[(String, Secret)]) -> Request {
     Request {
-        name: name.split('@').next().unwrap_or(name).to_owned(),
-        url,
-        size: None,
-        max_size: MAX_SIZE,
         digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
-        superseded: Vec::new(),
         headers: login.to_vec(),
+        ..Request::unknown(name.split('@').next().unwrap_or(name), &url, MAX_SIZE)
     }
 }
 

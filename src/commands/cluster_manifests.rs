@@ -15,7 +15,7 @@ use crate::model::json;
 use crate::model::plan::Plan;
 use crate::ui::Printer;
 
-use super::prepare::{Trees, definition, plan, trees};
+use super::prepare::{Trees, plan_of_nodes, trees};
 
 /// One file, as `cluster-manifests --format json` prints it.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -122,10 +122,7 @@ fn nodes(args: &ClusterArgs, trees: &Trees) -> anyhow::Result<Plan> {
         component: args.component.clone(),
         ..SelectionArgs::default()
     };
-    let (mut definition, _) = definition(&selection, trees)?;
-    // The target decides nothing here.
-    definition.target = definition.target.or_else(|| trees.packer.folders("targets").into_iter().next());
-    plan(&definition, trees)
+    plan_of_nodes(&selection, trees)
 }
 
 fn input(args: &ClusterArgs) -> ClusterInput {

@@ -12,11 +12,10 @@ use crate::io::store::Store;
 use crate::io::{clock, exec, fs};
 use crate::lock::Lock;
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::resolve::{Platform, plan_tool};
 use crate::ui::Printer;
 
 use super::overrides;
-use super::prepare::{Trees, definition, lock_path, plan, trees};
+use super::prepare::{Trees, definition, lock_path, plan, planned_tools, trees};
 
 /// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
 const RECORDS_BEGIN: u64 = 1_767_225_600;
@@ -126,27 +125,20 @@ fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
 }
 
 fn packer(args: &DoctorArgs, plan: &Plan, trees: &Trees, store: Option<&Store>, checks: &mut Checks) {
-    let Some(planned) = &plan.packer else {
+    if plan.packer.is_none() {
         return checks.ok("packer", "not needed for this target");
-    };
+    }
     if let Some(program) = &args.packer {
         return own_packer(program, checks);
     }
-    let mut tools = vec![("packer".to_owned(), &planned.version)];
-    for plugin in &planned.plugins {
-        tools.push((format!("packer-plugin-{}", plugin.name), &plugin.version));
-    }
-    for (name, version) in tools {
-        let tool = trees.catalog.component(&name).ok().and_then(|component| {
-            plan_tool(&component, version, Platform::host(), &plan.selection.overrides).ok()
-        });
+    for (name, version, tool) in planned_tools(plan, trees) {
         match (tool, store) {
-            (None, _) => checks.missing(
+            (Err(_), _) => checks.missing(
                 &name,
                 format!("{version} is not published for this machine"),
                 "name a Packer of your own by `--packer PATH`",
             ),
-            (Some(tool), Some(store)) if in_store(store, &tool) => {
+            (Ok(tool), Some(store)) if in_store(store, &tool) => {
                 checks.ok(&name, format!("{version} is in the store"));
             }
             _ if args.network.offline => checks.missing(

@@ -11,15 +11,13 @@ use crate::io::clock;
 use crate::model::evidence::Evidence;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
-use crate::model::version::Version;
 use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove};
-use crate::resolve::{Platform, ResolveError, plan_tool};
 use crate::tools::{Tools, install};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
 use super::network::{absolute, fetcher, request};
-use super::prepare::{Trees, locked_plan_and_policy, trees};
+use super::prepare::{Trees, locked_plan_and_policy, planned_tools, trees};
 
 /// What `imagegen fetch` says of each file.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -62,7 +60,7 @@ pub(super) fn line(verified: &VerifiedArtifact) -> String {
     let artifact = verified.artifact();
     let mut proofs: Vec<&str> = artifact.evidence.iter().map(|proof| proof.proof.as_str()).collect();
     proofs.dedup();
-    format!("{:<32} {}\n", format!("{} {}", artifact.component, artifact.version), proofs.join(", "))
+    format!("{:<32} {}\n", artifact.title(), proofs.join(", "))
 }
 
 /// What downloading and proving is done with.
@@ -146,18 +144,11 @@ pub(super) fn tools(own: Option<&PathBuf>, plan: &Plan, job: &Job<'_>) -> anyhow
         let packer = if named { packer.clone() } else { absolute(packer)? };
         return Ok(Tools { packer, plugins: None });
     }
-    let planned = |name: &str, version: &Version| -> anyhow::Result<PlannedArtifact> {
-        let component = job.trees.catalog.component(name)?;
-        let artifact = plan_tool(&component, version, Platform::host(), &plan.selection.overrides);
-        Ok(artifact.map_err(|refusal| ResolveError::Refused(vec![refusal]))?)
-    };
     let Some(packer) = &plan.packer else {
         return Err(anyhow::anyhow!("target {} is not built by Packer", plan.target.name));
     };
-    let mut artifacts = vec![planned("packer", &packer.version)?];
-    for plugin in &packer.plugins {
-        artifacts.push(planned(&format!("packer-plugin-{}", plugin.name), &plugin.version)?);
-    }
+    let planned = planned_tools(plan, job.trees).into_iter().map(|(_, _, artifact)| artifact);
+    let artifacts = planned.collect::<anyhow::Result<Vec<PlannedArtifact>>>()?;
     let wanted: Vec<&PlannedArtifact> = artifacts.iter().collect();
     let verified = job.run(&wanted, Depth::Bytes)?;
     let plugins: Vec<_> = packer.plugins.iter().zip(&verified[1..]).collect();

@@ -16,7 +16,7 @@ use crate::join::{Form, JoinError, JoinInput, Places, Secrets, Token, join};
 use crate::model::json;
 use crate::ui::Printer;
 
-use super::prepare::{Trees, definition, plan, trees};
+use super::prepare::{Trees, plan_of_nodes, trees};
 
 /// No token, however much a pipe holds.
 const TOKEN_LIMIT: u64 = 4096;
@@ -50,10 +50,7 @@ pub(super) fn join_data(
         runtime: args.runtime,
         ..SelectionArgs::default()
     };
-    let (mut definition, _) = definition(&selection, &trees)?;
-    // The target decides nothing here.
-    definition.target = definition.target.or_else(|| trees.packer.folders("targets").into_iter().next());
-    let plan = plan(&definition, &trees)?;
+    let plan = plan_of_nodes(&selection, &trees)?;
     let data = join(&input, &secrets, args.form, &plan, &trees.catalog, &places(&trees)?)?;
     for warning in &data.warnings {
         printer.warning(warning);

@@ -131,7 +131,7 @@ fn versions(catalog: &Catalog, name: &str) -> anyhow::Result<Rows> {
         .map(|pin| {
             let value = serde_json::to_value(pin).unwrap_or_default();
             let algorithm = format!("{:?}", pin.algorithm).to_lowercase();
-            let confidence = format!("{:?}", pin.confidence).to_lowercase();
+            let confidence = pin.confidence.as_str();
             (value, format!("{:<22} {algorithm}:{} {confidence}", pin.version, pin.digest))
         })
         .collect())

@@ -56,7 +56,7 @@ pub(super) fn request(artifact: &PlannedArtifact, component: Option<&Component>)
         .map(|pin| (pin.algorithm, pin.digest.clone(), pin.source.join("; ")))
         .collect();
     Ok(Request {
-        name: format!("{} {}", artifact.component, artifact.version),
+        name: artifact.title(),
         url: artifact.url.clone(),
         size: artifact.size,
         max_size: MAX_SIZE,

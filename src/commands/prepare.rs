@@ -18,12 +18,13 @@ use crate::lock::{Lock, LockError};
 use crate::machine::{Expectations, Prediction, predict};
 use crate::model::json;
 use crate::model::kubernetes::Program;
-use crate::model::plan::Plan;
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
 use crate::model::target::VariableType;
+use crate::model::version::Version;
 use crate::render::{self, RenderError};
-use crate::resolve::{Surroundings, resolve};
+use crate::resolve::{Platform, ResolveError, Surroundings, plan_tool, resolve};
 
 /// The catalog and the trees that go with it.
 #[derive(Debug)]
@@ -170,6 +171,37 @@ pub fn plan(definition: &ImageDefinition, trees: &Trees) -> anyhow::Result<Plan>
             .collect(),
     };
     Ok(resolve(&trees.catalog, target, &packer, definition, &surroundings)?)
+}
+
+/// Packer and its plugins as artifacts for this machine, by component name and version.
+pub type PlannedTools<'a> = Vec<(String, &'a Version, anyhow::Result<PlannedArtifact>)>;
+
+/// The programs that a plan is baked with; none where its target needs no Packer.
+#[must_use]
+pub fn planned_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
+    let Some(packer) = &plan.packer else { return Vec::new() };
+    let plugins = packer.plugins.iter().map(|it| (format!("packer-plugin-{}", it.name), &it.version));
+    std::iter::once(("packer".to_owned(), &packer.version))
+        .chain(plugins)
+        .map(|(name, version)| {
+            let planned = trees.catalog.component(&name).map_err(anyhow::Error::from).and_then(|component| {
+                plan_tool(&component, version, Platform::host(), &plan.selection.overrides)
+                    .map_err(|refusal| ResolveError::Refused(vec![refusal]).into())
+            });
+            (name, version, planned)
+        })
+        .collect()
+}
+
+/// A plan for what depends on the nodes and not on where their image is built.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_of_nodes(selection: &SelectionArgs, trees: &Trees) -> anyhow::Result<Plan> {
+    let (mut definition, _) = definition(selection, trees)?;
+    // The target decides nothing here.
+    definition.target = definition.target.or_else(|| trees.packer.folders("targets").into_iter().next());
+    plan(&definition, trees)
 }
 
 /// The lockfile's path: as told, or beside the image definition.

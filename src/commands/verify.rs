@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::bundle;
 use crate::cli::VerifyArgs;
-use crate::embedded::Tree;
+use crate::embedded::{Tree, sha256_bytes};
 use crate::error::UsageError;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, Digests};
@@ -96,18 +96,17 @@ fn is_bundle(path: &Path) -> anyhow::Result<bool> {
     Ok(entries.is_ok_and(|entries| entries.iter().any(|entry| entry.name == "bundle.json")))
 }
 
+/// Verdict, proof, subject and detail.
+fn line(proof: &Evidence) -> String {
+    let (verdict, kind) = (proof.verdict.as_str(), proof.proof.as_str());
+    format!("{verdict:<21} {kind:<15} {}: {}", proof.subject, proof.detail)
+}
+
 fn text(output: &VerifyOutput) -> String {
     let mut text = format!("{}  {} bytes\nsha256  {}\n", output.file, output.size, output.sha256);
     for proof in &output.evidence {
         let code = proof.code.as_ref().map(|code| format!(" [{code}]")).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "{:<21} {:<15} {}: {}{code}",
-            proof.verdict.as_str(),
-            proof.proof.as_str(),
-            proof.subject,
-            proof.detail
-        );
+        let _ = writeln!(text, "{}{code}", line(proof));
         for (name, value) in &proof.facts {
             let _ = writeln!(text, "    {name}: {value}");
         }
@@ -132,15 +131,7 @@ impl Source<'_> {
             return Ok(PathBuf::from(place));
         }
         let network = fetcher(&self.args.network)?;
-        let request = Request {
-            name: http::public(place),
-            url: place.to_owned(),
-            size: None,
-            max_size: MAX_SIZE,
-            digests: Vec::new(),
-            superseded: Vec::new(),
-            headers: Vec::new(),
-        };
+        let request = Request::unknown(&http::public(place), place, MAX_SIZE);
         let outcomes = network.fetch(&[request], 1, &Downloads::silent());
         match outcomes.into_iter().next() {
             Some(Ok(file)) => Ok(file.path().to_owned()),
@@ -224,12 +215,8 @@ impl Job<'_> {
     }
 
     fn sha256(&self) -> [u8; 32] {
-        let mut digest = [0; 32];
-        for (byte, pair) in digest.iter_mut().zip(self.digests.sha256.as_bytes().chunks(2)) {
-            let pair = std::str::from_utf8(pair).unwrap_or_default();
-            *byte = u8::from_str_radix(pair, 16).unwrap_or_default();
-        }
-        digest
+        // Digests of files are always written so.
+        sha256_bytes(&self.digests.sha256).unwrap_or_default()
     }
 
     fn checksums(&self, bytes: &[u8]) -> Result<Proven, ProofError> {

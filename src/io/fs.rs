@@ -115,16 +115,34 @@ pub fn write_with<E: From<FileError>>(
     path: &Path,
     fill: impl FnOnce(&mut fs::File) -> Result<(), E>,
 ) -> Result<(), E> {
+    write_new(path, fs::OpenOptions::new().write(true).create(true).truncate(true), fill)
+}
+
+/// The folder of a path, made where it is not there, and the path's name.
+fn place_of(path: &Path) -> Result<(&Path, String), FileError> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     fs::create_dir_all(folder).map_err(at("creating", folder))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok((folder, path.file_name().unwrap_or_default().to_string_lossy().into_owned()))
+}
+
+/// What is not whole yet, beside its final place.
+fn partial_of(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!(".{name}.{}.partial", std::process::id()))
+}
+
+fn write_new<E: From<FileError>>(
+    path: &Path,
+    options: &fs::OpenOptions,
+    fill: impl FnOnce(&mut fs::File) -> Result<(), E>,
+) -> Result<(), E> {
+    let (folder, name) = place_of(path)?;
     // What stays of others is no reason not to write.
     let _ = sweep(folder, &name);
-    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
-    let written = filled(&partial, fill)
+    let partial = partial_of(folder, &name);
+    let written = filled(&partial, options, fill)
         .and_then(|()| fs::rename(&partial, path).map_err(at("writing", path)).map_err(E::from));
     if written.is_err() {
         // The first error is the one to tell.
@@ -138,28 +156,11 @@ pub fn write_with<E: From<FileError>>(
 /// # Errors
 /// The folder cannot be written.
 pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(folder).map_err(at("creating", folder))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&partial).map_err(at("writing", path))?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&partial, path))
-        .map_err(at("writing", path));
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&partial);
-    }
-    written
+    write_new(path, &options, |file| file.write_all(bytes).map_err(at("writing", path)))
 }
 
 /// What stdin holds, up to `limit` bytes.
@@ -173,7 +174,7 @@ pub fn read_stdin(limit: u64) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// The same for a program.
+/// As [`write()`], for a program.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -198,9 +199,10 @@ fn make_executable(_: &Path) -> Result<(), FileError> {
 
 fn filled<E: From<FileError>>(
     path: &Path,
+    options: &fs::OpenOptions,
     fill: impl FnOnce(&mut fs::File) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut output = fs::File::create(path).map_err(at("writing", path))?;
+    let mut output = options.open(path).map_err(at("writing", path))?;
     fill(&mut output)?;
     Ok(output.sync_all().map_err(at("writing", path))?)
 }
@@ -226,13 +228,8 @@ pub fn place(
     if !force {
         check_place(path, &existing, files, replaceable, results)?;
     }
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(parent).map_err(at("creating", parent))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let partial = parent.join(format!(".{name}.{}.partial", std::process::id()));
+    let (parent, name) = place_of(path)?;
+    let partial = partial_of(parent, &name);
     let old = parent.join(format!(".{name}.{}.old", std::process::id()));
     sweep(parent, &name)?;
     let result = fill(&partial, files).and_then(|()| swap(&partial, path, &old));

@@ -255,6 +255,20 @@ pub enum Confidence {
     Authoritative,
 }
 
+impl Confidence {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Superseded => "superseded",
+            Self::Mutable => "mutable",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Authoritative => "authoritative",
+        }
+    }
+}
+
 impl Pin {
     /// Whether the digest may decide which bytes are used.
     #[must_use]

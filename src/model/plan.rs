@@ -152,6 +152,12 @@ pub struct PlannedArtifact {
 }
 
 impl PlannedArtifact {
+    /// Component and version, as messages name it.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{} {}", self.component, self.version)
+    }
+
     #[must_use]
     pub fn is_pinned(&self) -> bool {
         !self.digests.is_empty()
@@ -172,8 +178,7 @@ impl PlannedArtifact {
                     PinAlgorithm::Sha256 => "sha256",
                     PinAlgorithm::Sha512 => "sha512",
                 };
-                let confidence = format!("{:?}", digest.confidence).to_lowercase();
-                format!("pinned ({algorithm}, {confidence})")
+                format!("pinned ({algorithm}, {})", digest.confidence.as_str())
             }
             None => "unpinned".to_owned(),
         }

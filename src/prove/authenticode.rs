@@ -1,6 +1,5 @@
 //! Authenticode of an artifact, or of the members of one.
 
-use std::io::Cursor;
 use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
@@ -11,9 +10,9 @@ use crate::model::component::Authenticode;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
 use crate::verify::archive::{self, Limits, Wanted};
-use crate::verify::authenticode::{FileKind, Policy, Publisher, verify};
+use crate::verify::authenticode::{Policy, Publisher, verify_bytes};
 use crate::verify::chain::{PinnedRoots, roots};
-use crate::verify::{ProofError, Proven, evidence};
+use crate::verify::{ProofError, evidence};
 
 use super::ProveError;
 
@@ -31,7 +30,7 @@ pub(super) fn check(
     let policy = policy(wanted, pinned, now)?;
     let Some(format) = artifact.kind.archive_format().filter(|_| !wanted.members.is_empty()) else {
         let bytes = fs::read(fetched.path())?;
-        let outcome = one(&artifact.file, bytes, &policy);
+        let outcome = verify_bytes(&artifact.file, bytes, &policy);
         found.push(evidence(ProofKind::Authenticode, &artifact.file, Some(fetched.url()), outcome));
         return Ok(());
     };
@@ -44,13 +43,10 @@ pub(super) fn check(
         &Limits { entry: LARGEST, ..Limits::default() },
         &mut |entry, content| {
             let name = &entry.name;
-            let mut bytes = Vec::new();
-            content.read_to_end(&mut bytes).map_err(|error| {
-                ProofError::new("archive-unreadable", format!("`{name}` cannot be read: {error}"))
-            })?;
+            let bytes = archive::whole(entry, content)?;
             let excepted = wanted.unsigned.iter().any(|glob| archive::matches(glob, name));
             let subject = format!("{}!{name}", artifact.file);
-            let outcome = match (one(name, bytes, &policy), excepted) {
+            let outcome = match (verify_bytes(name, bytes, &policy), excepted) {
                 (Err(error), true) if error.code == "unsigned" => return Ok(()),
                 (Ok(_), true) => Err(ProofError::new(
                     "exception-unnecessary",
@@ -67,12 +63,6 @@ pub(super) fn check(
         found.push(evidence(ProofKind::Authenticode, &artifact.file, Some(fetched.url()), Err(error)));
     }
     Ok(())
-}
-
-fn one(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Proven, ProofError> {
-    let kind = FileKind::detect(name, bytes.get(..8).unwrap_or(&bytes))
-        .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))?;
-    verify(kind, &mut Cursor::new(bytes), policy)
 }
 
 fn policy(wanted: &Authenticode, pinned: &PinnedRoots, now: u64) -> Result<Policy, ProofError> {

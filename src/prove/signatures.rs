@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 
+use crate::embedded::{sha256, sha256_bytes};
 use crate::fetch::{Fetched, Fetcher};
 use crate::io::fs;
 use crate::model::component::{Signature, SignatureKind};
@@ -22,14 +23,9 @@ impl Subject<'_> {
     fn sha256(&self) -> Result<[u8; 32], ProofError> {
         let hex = match self {
             Self::Artifact(fetched) => fetched.sha256().to_owned(),
-            Self::Sums(sums) => crate::embedded::sha256(&sums.bytes),
+            Self::Sums(sums) => sha256(&sums.bytes),
         };
-        let mut digest = [0; 32];
-        for (byte, pair) in digest.iter_mut().zip(hex.as_bytes().chunks(2)) {
-            let pair = std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
-            *byte = pair.ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))?;
-        }
-        Ok(digest)
+        sha256_bytes(&hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
     }
 
     fn pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProveError> {

@@ -60,6 +60,18 @@ pub struct MemberDigest {
 /// Takes the bytes of a member.
 pub type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> Result<(), ProofError> + 'a;
 
+/// All bytes of a member, for visitors that need them at once.
+///
+/// # Errors
+/// The member cannot be read.
+pub fn whole(entry: &Entry, content: &mut dyn Read) -> Result<Vec<u8>, ProofError> {
+    let mut bytes = Vec::new();
+    content.read_to_end(&mut bytes).map_err(|error| {
+        ProofError::new("archive-unreadable", format!("`{}` cannot be read: {error}", entry.name))
+    })?;
+    Ok(bytes)
+}
+
 /// Reads the wanted members in the archive's order; what `visit` leaves unread is read after it.
 ///
 /// # Errors

@@ -42,6 +42,7 @@ use content::Indirect;
 use digest::Algorithm;
 use timestamp::Stamp;
 
+use crate::embedded::hex;
 use crate::model::evidence::Verdict;
 use crate::verify::chain::{self, Certificate, PinnedRoots, Purpose, Question, Root, instant, oid};
 use crate::verify::{ProofError, Proven};
@@ -150,6 +151,17 @@ const MOST_NESTED: usize = 8;
 /// [`Code`] has every reason, as the error's code.
 pub fn verify(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Result<Proven, ProofError> {
     Ok(checked(kind, source, policy)?)
+}
+
+/// The same for bytes whose kind their name and beginning tell.
+///
+/// # Errors
+///
+/// As [`verify`]; a file of any other kind is unsigned.
+pub fn verify_bytes(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Proven, ProofError> {
+    let kind = FileKind::detect(name, bytes.get(..8).unwrap_or(&bytes))
+        .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))?;
+    verify(kind, &mut std::io::Cursor::new(bytes), policy)
 }
 
 /// What a file says of its signatures, the outer one first. Nothing of it is checked.
@@ -363,8 +375,4 @@ fn offer(data: &SignedData<'_>, nested: bool) -> Result<Offer, Fault> {
         timestamp: timestamp::claimed(&data.signer),
         nested,
     })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

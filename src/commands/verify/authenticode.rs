@@ -1,6 +1,5 @@
 //! Authenticode of the file, or of members of an archive.
 
-use std::io::Cursor;
 use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
@@ -12,7 +11,7 @@ use crate::model::resource::ArchiveFormat;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::authenticode::{self, FileKind, Policy};
 use crate::verify::chain::{PinnedRoots, instant, roots};
-use crate::verify::{ProofError, Proven, evidence};
+use crate::verify::evidence;
 
 use super::Job;
 
@@ -37,7 +36,7 @@ impl Job<'_> {
     pub(super) fn authenticode(&self, found: &mut Vec<Evidence>) -> anyhow::Result<()> {
         let policy = self.policy()?;
         if self.args.member.is_empty() {
-            let outcome = signed(&self.name(), fs::read(self.path)?, &policy);
+            let outcome = authenticode::verify_bytes(&self.name(), fs::read(self.path)?, &policy);
             found.push(evidence(ProofKind::Authenticode, &self.name(), None, outcome));
             return Ok(());
         }
@@ -50,16 +49,13 @@ impl Job<'_> {
             &wanted,
             &Limits::default(),
             &mut |entry, content| {
-                let mut bytes = Vec::new();
-                content.read_to_end(&mut bytes).map_err(|error| {
-                    ProofError::new("archive-unreadable", format!("`{}`: {error}", entry.name))
-                })?;
+                let bytes = archive::whole(entry, content)?;
                 let subject = format!("{}!{}", self.name(), entry.name);
                 members.push(evidence(
                     ProofKind::Authenticode,
                     &subject,
                     None,
-                    signed(&entry.name, bytes, &policy),
+                    authenticode::verify_bytes(&entry.name, bytes, &policy),
                 ));
                 Ok(())
             },
@@ -92,10 +88,4 @@ impl Job<'_> {
             Err(error) => vec![format!("no Authenticode signature: {error}")],
         })
     }
-}
-
-fn signed(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Proven, ProofError> {
-    let kind = FileKind::detect(name, bytes.get(..8).unwrap_or(&bytes))
-        .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))?;
-    authenticode::verify(kind, &mut Cursor::new(bytes), policy)
 }

@@ -10,19 +10,13 @@ use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::{NotProven, ProofError, evidence};
 
-use super::{compared, proven};
+use super::{compared, line, proven};
 
 /// A workspace is what its lock and its plan make: every file that is digested is compared.
 pub(super) fn workspace(folder: &Path, printer: &Printer) -> anyhow::Result<()> {
     let name = folder.display().to_string();
     let read = |file: &str| fs::read(&folder.join(file));
     let lock = Lock::decode(&format!("{name}/imagegen.lock.json"), &read("imagegen.lock.json")?)?;
-    let unpinned: Vec<String> = lock
-        .artifacts
-        .iter()
-        .filter(|artifact| !artifact.is_pinned())
-        .map(|artifact| format!("{} {}", artifact.component, artifact.version))
-        .collect();
     let values: serde_json::Value = serde_json::from_slice(&read("imagegen.auto.pkrvars.json")?)?;
     let stated = values["payload_sha256"].as_str().unwrap_or_default().to_owned();
     let payload = fs::digests(&folder.join("payload.zip"))?;
@@ -36,12 +30,8 @@ pub(super) fn workspace(folder: &Path, printer: &Printer) -> anyhow::Result<()> 
         ArchiveFormat::Zip,
         &plan,
         &Limits::default(),
-        &mut |_, content| {
-            let mut bytes = Vec::new();
-            content
-                .read_to_end(&mut bytes)
-                .map_err(|error| ProofError::new("archive-unreadable", error.to_string()))?;
-            same = bytes == beside;
+        &mut |entry, content| {
+            same = archive::whole(entry, content)? == beside;
             Ok(())
         },
     )?;
@@ -51,37 +41,20 @@ pub(super) fn workspace(folder: &Path, printer: &Printer) -> anyhow::Result<()> 
         Err(ProofError::new("plan-differs", "it is not the plan that the payload carries"))
     };
     found.push(evidence(ProofKind::Pin, "guest-plan.json", None, outcome));
-    told(&name, &found, &unpinned, printer)
+    told(&name, &found, &lock.unpinned(), printer)
 }
 
 /// A lock says what was proven when it was written.
 pub(super) fn lock_evidence(name: &str, lock: &Lock, printer: &Printer) -> anyhow::Result<()> {
-    let unpinned: Vec<String> = lock
-        .artifacts
-        .iter()
-        .filter(|artifact| !artifact.is_pinned())
-        .map(|artifact| format!("{} {}", artifact.component, artifact.version))
-        .collect();
     let found: Vec<Evidence> = lock.artifacts.iter().flat_map(|artifact| artifact.evidence.clone()).collect();
-    told(name, &found, &unpinned, printer)
+    told(name, &found, &lock.unpinned(), printer)
 }
 
 fn told(name: &str, found: &[Evidence], unpinned: &[String], printer: &Printer) -> anyhow::Result<()> {
     let failed = found.iter().filter(|proof| proof.verdict == Verdict::Failed).count() + unpinned.len();
     let proofs = found.len() + unpinned.len();
     printer.result(&found, || {
-        let mut text: String = found
-            .iter()
-            .map(|proof| {
-                format!(
-                    "{:<21} {:<15} {}: {}\n",
-                    proof.verdict.as_str(),
-                    proof.proof.as_str(),
-                    proof.subject,
-                    proof.detail
-                )
-            })
-            .collect();
+        let mut text: String = found.iter().map(|proof| line(proof) + "\n").collect();
         for artifact in unpinned {
             text = text + "unpinned              " + artifact + "\n";
         }

@@ -192,7 +192,7 @@ fn string(value: &der::Any) -> String {
         _ => None,
     };
     known.unwrap_or_else(|| {
-        let hex: String = value.value().iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = crate::embedded::hex(value.value());
         format!("#{hex}")
     })
 }
