@@ -4,6 +4,7 @@
 mod cluster;
 mod guest;
 mod mirror;
+mod mistakes;
 mod wine;
 
 use std::path::{Path, PathBuf};
@@ -14,19 +15,22 @@ use serde_json::Value;
 use crate::support::Test;
 use cluster::Cluster;
 use mirror::Mirror;
+use mistakes::{Found, MISTAKES, Made, Mistake};
 use wine::Wine;
 
-/// Tells the test inside of the namespaces what to do: `VERSION RUNTIME`.
+/// Tells the test inside of the namespaces what to do: `VERSION RUNTIME`, and `mistakes` where the node is to stay away.
 const INSIDE: &str = "IMAGEGEN_TEST_JOIN_INSIDE";
 const FOLDER: &str = "IMAGEGEN_TEST_JOIN_FOLDER";
 /// The node's name, which is not the machine's, and its address.
 const NODE: &str = "node-a";
 const ADDRESS: &str = "10.9.8.7";
 /// What the node is told of itself: it reaches the kubelet through kubeadm's file and the service's command line.
-const TOLD: &str = "--name node-a --label team=web --label example.com/zone=b --taint dedicated=windows:NoSchedule \
+const NAMED: &str = "--name node-a";
+const TOLD: &str = "--label team=web --label example.com/zone=b --taint dedicated=windows:NoSchedule \
     --kubelet-arg system-reserved=memory=2Gi --kubelet-arg max-pods=42";
 const CLOUD: &str =
     "--var location=westeurope --var managed_image_resource_group_name=rg --var auth=client_secret";
+const CONFIG: &str = r"C:\etc\kubernetes\join-config.yaml";
 const JOINNODE: &str = r"C:\windows\joinnode.exe";
 const PLAN: &str = r"C:\imagegen\guest-plan.json";
 const TOKEN: &str = "abcdef.0123456789abcdef";
@@ -119,6 +123,20 @@ fn a_node_of_1_20_joins_with_the_real_containerd() {
     }
 }
 
+#[test]
+fn mistakes_keep_a_node_of_the_newest_minor_away() {
+    if let Some(output) = joins("1.36.0", "small mistakes") {
+        assert!(output.status.success());
+    }
+}
+
+#[test]
+fn mistakes_keep_a_node_of_1_20_away() {
+    if let Some(output) = joins("1.20.0", "real mistakes") {
+        assert!(output.status.success());
+    }
+}
+
 /// The part in the namespaces; alone it has nothing to do.
 #[test]
 fn inside() {
@@ -137,38 +155,161 @@ fn inside() {
         // shows the wrapper, of which another program stands.
         selection += " --component nssm=2.24";
     }
-    let payload = payload(&test, &selection, &mirror, &programs, runtime);
+    stock(&test, &selection, &mirror, &programs, runtime);
     let cluster = Cluster::start(&test.folder.join("cluster"), &programs, words[0]);
-    let wine = Wine::new(&test.folder.join("prefix"), &programs);
+    let scene = Scene { test: &test, programs: &programs, cluster: &cluster, version: words[0], runtime };
+    if words.get(2) == Some(&"mistakes") {
+        let mine = |mistake: &&Mistake| mistake.kubernetes == words[0] && mistake.is_for_the_join();
+        for (at, mistake) in MISTAKES.iter().filter(mine).enumerate() {
+            println!("{}", mistake.name);
+            stays_away(&scene, mistake, &test.folder.join(format!("prefix-{at}")));
+        }
+    } else {
+        comes(&scene, &selection);
+    }
+}
+
+/// What a node meets.
+struct Scene<'a> {
+    test: &'a Test,
+    programs: &'a Path,
+    cluster: &'a Cluster,
+    version: &'a str,
+    runtime: Runtime,
+}
+
+impl Scene<'_> {
+    /// The machine with what the test itself needs on it, restarted.
+    fn start(&self, wine: &Wine, laid: &guest::Laid, network: bool) -> Option<wine::Held> {
+        wine.install("joinnode.exe", JOINNODE);
+        if self.runtime == Runtime::Small {
+            wine.reboot();
+            return None;
+        }
+        // Wine never tells that it runs when it starts it as a service.
+        guest::run_plainly(wine, laid, "containerd", "--run-service");
+        if network {
+            guest::network(wine);
+        }
+        wine.reboot();
+        Some(wine.hold(r"\\.\pipe\containerd-containerd"))
+    }
+
+    /// What `imagegen join-data` writes.
+    fn join_data(&self, told: &str) -> String {
+        let line = format!(
+            "join-data --k8s {} --endpoint 127.0.0.1:6443 --ca-cert {} --token-env JOIN_TOKEN {told}",
+            self.version,
+            self.cluster.authority().display()
+        );
+        imagegen(self.test, &line)
+    }
+
+    fn node(&self, name: &str) -> Value {
+        serde_json::from_str(&self.cluster.kubectl(&["get", "node", name, "-o", "json"])).unwrap()
+    }
+}
+
+fn comes(scene: &Scene<'_>, selection: &str) {
+    let payload = payload(scene.test, selection);
+    let wine = Wine::new(&scene.test.folder.join("prefix"), scene.programs);
     let plan = guest::unpack(&wine, &payload);
     let before = wine.snapshot();
     let laid = guest::lay(&wine, &plan);
-    let predicted = predicted(&test, &selection);
+    let predicted = predicted(scene.test, selection);
     guest::compare(&wine, &before, &laid, &predicted);
-    if runtime == Runtime::Real {
-        // Wine never tells that it runs when it starts it as a service.
-        guest::run_plainly(&wine, &laid, "containerd", "--run-service");
-        guest::network(&wine);
-    }
-    wine.install("joinnode.exe", JOINNODE);
-    wine.reboot();
-    let _held = (runtime == Runtime::Real).then(|| wine.hold(r"\\.\pipe\containerd-containerd"));
-    join(&test, words[0], &cluster, &wine);
-    ready(&cluster, &wine, words[0]);
-    told(&cluster);
+    let _held = scene.start(&wine, &laid, true);
+    join(scene, &wine);
+    ready(scene, &wine);
+    told(&scene.node(NODE));
     guest::compare_lines(&wine, &predicted);
     reset(&wine, &predicted);
 }
 
-/// The payload of the selection, its artifacts replaced by what the mirror holds. Of the newest minor it is what the
-/// real Packer sent to a guest that keeps what it gets.
-fn payload(test: &Test, selection: &str, mirror: &Mirror, programs: &Path, runtime: Runtime) -> PathBuf {
+/// The real programs notice the mistake and name it.
+fn stays_away(scene: &Scene<'_>, mistake: &Mistake, prefix: &Path) {
+    let plan = mistakes::guest_plan(mistake, mistakes::overrides(&scene.test.folder)).unwrap();
+    let wine = Wine::new(prefix, scene.programs);
+    let laid = guest::lay(&wine, &plan);
+    std::fs::write(wine.path(PLAN), plan.to_string()).unwrap();
+    let _held = scene.start(&wine, &laid, !matches!(mistake.made, Made::NoNetwork));
+    let alone = matches!(mistake.made, Made::Bare);
+    let mut data = scene.join_data(&if alone { TOLD.to_owned() } else { format!("{NAMED} {TOLD}") });
+    if let Made::Configuration { right, wrong } = mistake.made {
+        assert!(data.contains(right), "{data}");
+        data = data.replace(right, wrong);
+    }
+    if let Made::Cluster { right, wrong } = mistake.made {
+        scene.cluster.change_kubelet(right, wrong);
+    }
+    std::fs::write(wine.path(CONFIG), data).unwrap();
+    let line: &[&str] = if alone || !laid.services.contains_key("kubelet") {
+        &[JOINNODE, "bare", CONFIG]
+    } else {
+        &[JOINNODE, "join", PLAN, CONFIG]
+    };
+    let seconds = if matches!(mistake.found, Found::Fails(_)) { 45 } else { 120 };
+    let joined = wine.run(seconds, line);
+    let all = text(&joined) + &logs(&wine);
+    match mistake.found {
+        Found::Fails(said) => {
+            assert!(!joined.status.success() && all.contains(said), "{}: {all}", mistake.name);
+            let nodes = scene.cluster.kubectl(&["get", "nodes", "-o", "name"]);
+            assert_eq!(nodes, "", "{}: {all}", mistake.name);
+        }
+        Found::NotReady(said) => {
+            assert!(joined.status.success(), "{}: {all}", mistake.name);
+            not_ready(scene, said);
+        }
+        Found::Drifts => {
+            assert!(joined.status.success(), "{}: {all}", mistake.name);
+            drifts(scene, &wine, &plan);
+        }
+        Found::Refused(_) => unreachable!("there is no node to join"),
+    }
+    scene.cluster.kubectl(&["delete", "nodes", "--all"]);
+}
+
+fn not_ready(scene: &Scene<'_>, said: &str) {
+    let mut last = Value::Null;
+    for _ in 0..200 {
+        let node = scene.node(NODE);
+        let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+        let ready = conditions.into_iter().find(|condition| condition["type"] == "Ready");
+        last = ready.cloned().unwrap_or_default();
+        if last["status"] == "False" && last["message"].as_str().unwrap().contains(said) {
+            return;
+        }
+    }
+    panic!("{last}");
+}
+
+/// The machine's own name, no labels, and a command line that lacks what kubeadm wrote.
+fn drifts(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
+    scene.cluster.kubectl(&["wait", "--for=create", "--timeout=60s", "node/win1"]);
+    scene.cluster.kubectl(&["wait", "--for=condition=Ready", "--timeout=90s", "node/win1"]);
+    let node = scene.node("win1");
+    assert_eq!(node["metadata"]["labels"]["team"], Value::Null);
+    let resources = plan["resources"].as_array().unwrap();
+    let service = resources.iter().find(|it| it["properties"]["serviceName"] == "kubelet").unwrap();
+    let more = guest::behind(wine, &service["properties"]);
+    assert!(more.contains("--node-labels=team=web"), "{more}");
+    assert_eq!(guest::command_line(wine, "kubelet"), service["properties"]["commandLine"].as_str().unwrap());
+}
+
+/// The mirror holds what the selection's plan downloads.
+fn stock(test: &Test, selection: &str, mirror: &Mirror, programs: &Path, runtime: Runtime) {
     imagegen(test, &format!("build {selection} --no-bake --out first"));
     let first: Value = serde_json::from_slice(&test.read("first/guest-plan.json")).unwrap();
     mirror.fill(&first, programs, runtime == Runtime::Real, &test.folder);
+}
+
+/// The payload of the selection, its artifacts replaced by what the mirror holds. Of the newest minor it is what the
+/// real Packer sent to a guest that keeps what it gets.
+fn payload(test: &Test, selection: &str) -> PathBuf {
     let line =
         format!("build {selection} --out o --offline --store store --overrides overrides.json --ignore-lock");
-    if first["kubernetes"] == "1.20.0" {
+    if selection.contains("1.20.0") {
         imagegen(test, &format!("{line} --no-bake"));
         return test.folder.join("o/payload.zip");
     }
@@ -210,24 +351,17 @@ fn imagegen(test: &Test, line: &str) -> String {
 }
 
 /// `kubeadm.exe join` with the data that imagegen writes.
-fn join(test: &Test, version: &str, cluster: &Cluster, wine: &Wine) {
-    let data = imagegen(
-        test,
-        &format!(
-            "join-data --k8s {version} --endpoint 127.0.0.1:6443 --ca-cert {} --token-env JOIN_TOKEN {TOLD}",
-            cluster.authority().display()
-        ),
-    );
-    std::fs::write(wine.path(r"C:\etc\kubernetes\join-config.yaml"), data).unwrap();
-    let joined = wine.run(120, &[JOINNODE, "join", PLAN, r"C:\etc\kubernetes\join-config.yaml"]);
+fn join(scene: &Scene<'_>, wine: &Wine) {
+    std::fs::write(wine.path(CONFIG), scene.join_data(&format!("{NAMED} {TOLD}"))).unwrap();
+    let joined = wine.run(120, &[JOINNODE, "join", PLAN, CONFIG]);
     assert!(joined.status.success(), "{}\n{}", text(&joined), logs(wine));
-    assert!(text(&joined).contains("This node has joined the cluster"), "{}", text(&joined));
-    assert!(text(&joined).contains("unable to start the kubelet service"), "{}", text(&joined));
+    for said in ["This node has joined the cluster", "unable to start the kubelet service"] {
+        assert!(text(&joined).contains(said), "{}", text(&joined));
+    }
 }
 
 /// What the join data tell the node has come to the API server.
-fn told(cluster: &Cluster) {
-    let node: Value = serde_json::from_str(&cluster.kubectl(&["get", "node", NODE, "-o", "json"])).unwrap();
+fn told(node: &Value) {
     assert_eq!(node["metadata"]["labels"]["team"], "web");
     assert_eq!(node["metadata"]["labels"]["example.com/zone"], "b");
     let taint = serde_json::json!({"key": "dedicated", "value": "windows", "effect": "NoSchedule"});
@@ -256,14 +390,15 @@ fn logs(wine: &Wine) -> String {
     end("containerd") + &end("kubelet")
 }
 
-fn ready(cluster: &Cluster, wine: &Wine, version: &str) {
+fn ready(scene: &Scene<'_>, wine: &Wine) {
+    let cluster = scene.cluster;
     cluster.kubectl(&["wait", "--for=create", "--timeout=60s", &format!("node/{NODE}")]);
     let waited =
         cluster.try_kubectl(&["wait", "--for=condition=Ready", "--timeout=90s", &format!("node/{NODE}")]);
-    let node: Value = serde_json::from_str(&cluster.kubectl(&["get", "node", NODE, "-o", "json"])).unwrap();
+    let node = scene.node(NODE);
     assert!(waited.status.success(), "{:#}\n{}", node["status"]["conditions"], logs(wine));
     let info = &node["status"]["nodeInfo"];
-    assert_eq!(info["kubeletVersion"], format!("v{version}"));
+    assert_eq!(info["kubeletVersion"], format!("v{}", scene.version));
     assert_eq!(info["operatingSystem"], "windows");
     assert!(info["containerRuntimeVersion"].as_str().unwrap().starts_with("containerd://1.7."), "{info}");
     assert_eq!(node["metadata"]["labels"]["kubernetes.io/os"], "windows");

@@ -47,6 +47,7 @@ const BREAKS: &[Break] = &[
     (Rule::CriEndpoint, |plan| {
         argument(plan, "npipe:////./pipe/containerd-containerd", "npipe:////./pipe/containerd");
     }),
+    (Rule::CriEndpoint, |plan| plan.set("containerd/config", "content", served(r#""\\\\.\\pipe\\other""#))),
     (Rule::DependencyCycle, |plan| plan.set("containerd/service", "dependsOn", json!(["KUBELET"]))),
     (Rule::DependencyMissing, |plan| plan.set("kubelet/service", "dependsOn", json!(["containred"]))),
     (Rule::DependencyStart, |plan| plan.set("containerd/service", "startType", "disabled")),
@@ -208,6 +209,11 @@ fn wrapped(plan: &mut Plan, kind: &str, path: &str) {
     plan.add("x/line", "install", "registryValue", properties);
 }
 
+/// containerd's configuration with this address.
+fn served(address: &str) -> String {
+    format!("version = 2\n[debug]\n  address = ''\n[grpc]\n  address = {address}\n[ttrpc]\n")
+}
+
 /// Replaces a part of one of the kubelet's arguments.
 fn argument(plan: &mut Plan, part: &str, by: &str) {
     let text = plan.of("kubelet/service")["properties"]["arguments"].to_string();
@@ -250,6 +256,7 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
     // Windows takes either slash and any case.
     |plan| plan.set("kubernetes/kubelet", "path", "c:/K/Kubelet.exe"),
     |plan| plan.set("crictl/config", "content", r"runtime-endpoint: 'npipe:\\.\pipe\containerd-containerd'"),
+    |plan| plan.set("containerd/config", "content", served(r"'\\.\pipe\containerd-containerd'")),
     // No path, or none that must be there.
     |plan| plan.set("crictl/environment", "value", "https://proxy.example:3128/x.pac"),
     |plan| plan.set("crictl/environment", "value", r"C:\anywhere"),

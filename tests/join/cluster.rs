@@ -193,6 +193,15 @@ imageGCHighThresholdPercent: 100
         ]);
     }
 
+    /// Other text in the kubelet's configuration that the cluster gives to nodes.
+    pub fn change_kubelet(&self, right: &str, wrong: &str) {
+        let text = self.kubectl(&["-n", "kube-system", "get", "cm", "kubelet-config", "-o", "json"]);
+        assert!(text.contains(right), "{text}");
+        let file = self.folder.join("kubelet-config.json");
+        fs::write(&file, text.replace(right, wrong)).unwrap();
+        self.kubectl(&["replace", "-f", file.to_str().unwrap()]);
+    }
+
     fn admin(&self) -> PathBuf {
         let most = self.folder.join("kc/super-admin.conf");
         if most.exists() { most } else { self.folder.join("kc/admin.conf") }

@@ -380,6 +380,12 @@ pub fn behind(wine: &Wine, owner: &Value) -> String {
     if value.is_empty() { value } else { format!(" {value}") }
 }
 
+/// The command line of a service. Wine's service manager writes it as the other kind than what the plan laid.
+pub fn command_line(wine: &Wine, name: &str) -> String {
+    let values = wine.values(&format!("{SERVICES}\\{name}"));
+    values["ImagePath"].split_once(' ').unwrap().1.to_owned()
+}
+
 fn compare_registry(wine: &Wine, predicted: &Value) {
     let mut seen = BTreeMap::new();
     for entry in predicted["registry"].as_array().unwrap() {
@@ -424,8 +430,7 @@ fn compare_services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
             .collect();
         let values = wine.values(&format!("{SERVICES}\\{name}"));
         let line = line.join(" ") + &behind(wine, service);
-        // Wine's service manager writes the other kind than what the plan laid.
-        let found = values["ImagePath"].split_once(' ').unwrap().1;
+        let found = command_line(wine, name);
         if found == WRAPPER {
             continue;
         }

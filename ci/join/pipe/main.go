@@ -3,7 +3,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -11,8 +13,13 @@ import (
 )
 
 func main() {
-	timeout := 30 * time.Second
+	timeout, end := 30*time.Second, time.Now().Add(time.Minute)
 	c, err := winio.DialPipe(os.Args[len(os.Args)-1], &timeout)
+	// A daemon runs for a while before it opens its pipe.
+	for errors.Is(err, fs.ErrNotExist) && time.Now().Before(end) {
+		time.Sleep(100 * time.Millisecond)
+		c, err = winio.DialPipe(os.Args[len(os.Args)-1], &timeout)
+	}
 	fmt.Println("dial", err)
 	if err != nil {
 		os.Exit(1)

@@ -146,8 +146,28 @@ fn served_pipe(context: &Context<'_>) -> Option<(&'static str, String)> {
     if find("dockerd").is_some() {
         return Some(("dockershim", DOCKERSHIM.to_owned()));
     }
-    let address = find("containerd")?.flag("address").unwrap_or(CONTAINERD).to_owned();
-    Some(("containerd", address))
+    let containerd = find("containerd")?;
+    let address = containerd.flag("address").map(str::to_owned);
+    let configured = || configured_address(context, containerd.flag("config")?);
+    Some(("containerd", address.or_else(configured).unwrap_or_else(|| CONTAINERD.to_owned())))
+}
+
+/// Where containerd's configuration names the pipe: before version 4 of it, and since.
+const SECTIONS: [&str; 2] = ["[grpc]", "[plugins.'io.containerd.server.v1.grpc']"];
+
+/// `address` in containerd's configuration.
+fn configured_address(context: &Context<'_>, path: &str) -> Option<String> {
+    let file = context.machine.files.iter().find(|file| paths::key(&file.path) == paths::key(path))?;
+    let lines = file.content.as_deref()?.lines().map(str::trim);
+    let section =
+        lines.skip_while(|line| !SECTIONS.contains(line)).skip(1).take_while(|line| !line.starts_with('['));
+    let values = section.filter_map(|line| line.split_once('=')).filter(|(key, _)| key.trim() == "address");
+    let value = values.map(|(_, value)| value.trim()).next()?;
+    // Between quotation marks, backslashes are doubled; between apostrophes they are not.
+    Some(match value.strip_prefix('"') {
+        Some(quoted) => quoted.trim_end_matches('"').replace(r"\\", r"\"),
+        None => value.trim_matches('\'').to_owned(),
+    })
 }
 
 /// One spelling of `npipe:////./pipe/x`, `npipe:\\.\pipe\x` and `\\.\pipe\x`.

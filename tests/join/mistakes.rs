@@ -1,0 +1,236 @@
+//! What can be wrong with a node, and who notices: our own model before anything is made (cheap, always tried), or
+//! the real programs, which keep the node away from the cluster and say why.
+
+use std::path::Path;
+
+use imagegen::commands::prepare::{Trees, plan, predicted, trees};
+use imagegen::embedded::Tree;
+use imagegen::guest::plan_json;
+use imagegen::model::selection::ImageDefinition;
+use serde_json::{Value, json};
+
+use crate::support::Test;
+
+/// One mistake.
+pub struct Mistake {
+    pub name: &'static str,
+    pub kubernetes: &'static str,
+    pub made: Made,
+    pub found: Found,
+}
+
+pub enum Made {
+    /// In a file below `provisioners/`: this text in the place of that.
+    Step { file: &'static str, right: &'static str, wrong: &'static str },
+    /// A version that the user asks for.
+    Component { name: &'static str, version: &'static str },
+    /// An argument of `imagegen join-data`.
+    JoinData(&'static str),
+    /// In what `imagegen join-data` wrote.
+    Configuration { right: &'static str, wrong: &'static str },
+    /// In the kubelet's configuration that the cluster gives to nodes.
+    Cluster { right: &'static str, wrong: &'static str },
+    /// The pod network's add-on writes no configuration.
+    NoNetwork,
+    /// Plain `kubeadm join`, without what `Join-Node.ps1` does around it.
+    Bare,
+}
+
+pub enum Found {
+    /// imagegen refuses it and says this.
+    Refused(&'static str),
+    /// imagegen cannot know it. The join fails, and kubeadm or the kubelet says this.
+    Fails(&'static str),
+    /// The node comes and is not Ready, saying this.
+    NotReady(&'static str),
+    /// The node is Ready, without what it was told of itself; its command line is not as planned.
+    Drifts,
+}
+
+const KUBERNETES: &str = "steps/060-kubernetes.json";
+const BEHIND: &str = r#"kubelet.exe"],"#;
+
+pub const MISTAKES: &[Mistake] = &[
+    Mistake {
+        name: "an unknown flag in a step",
+        kubernetes: "1.36.0",
+        made: Made::Step { file: KUBERNETES, right: BEHIND, wrong: r#"kubelet.exe", "--no-such-flag=1"],"# },
+        found: Found::Refused("unknown-flag: kubernetes/kubelet-service-logged"),
+    },
+    Mistake {
+        name: "an unknown feature gate in a step",
+        kubernetes: "1.36.0",
+        made: Made::Step {
+            file: KUBERNETES,
+            right: BEHIND,
+            wrong: r#"kubelet.exe", "--feature-gates=NoSuchGate=true"],"#,
+        },
+        found: Found::Refused("unknown-gate: kubernetes/kubelet-service-logged"),
+    },
+    Mistake {
+        name: "an unknown flag in the join data",
+        kubernetes: "1.36.0",
+        made: Made::JoinData("--kubelet-arg no-such-flag=1"),
+        found: Found::Refused("[argument-unknown]"),
+    },
+    Mistake {
+        name: "an unknown feature gate in the join data",
+        kubernetes: "1.20.0",
+        made: Made::JoinData("--kubelet-arg feature-gates=NoSuchGate=true"),
+        found: Found::Refused("[gate-unknown]"),
+    },
+    Mistake {
+        name: "a runtime on another pipe",
+        kubernetes: "1.36.0",
+        made: Made::Step {
+            file: "templates/containerd-v4.toml",
+            right: r"pipe\containerd-containerd'",
+            wrong: r"pipe\containerd'",
+        },
+        found: Found::Refused("cri-endpoint: crictl/"),
+    },
+    Mistake {
+        name: "a runtime on another pipe",
+        kubernetes: "1.20.0",
+        made: Made::Step {
+            file: "templates/containerd-v2.toml",
+            right: r"pipe\containerd-containerd'",
+            wrong: r"pipe\containerd'",
+        },
+        found: Found::Refused("cri-endpoint: crictl/"),
+    },
+    Mistake {
+        name: "no kubelet.exe",
+        kubernetes: "1.36.0",
+        made: Made::Step {
+            file: KUBERNETES,
+            right: r#""into": "{{ paths.kubernetes }}""#,
+            wrong: r#""into": "{{ paths.log }}""#,
+        },
+        found: Found::Refused("service-program-missing: kubernetes/kubelet-service-logged"),
+    },
+    Mistake {
+        name: "a runtime that is too old",
+        kubernetes: "1.36.0",
+        made: Made::Component { name: "containerd", version: "1.6.36" },
+        found: Found::Refused("component-range"),
+    },
+    Mistake {
+        name: "another CRI socket",
+        kubernetes: "1.36.0",
+        made: Made::Configuration { right: "/pipe/containerd-containerd", wrong: "/pipe/dockershim" },
+        found: Found::Fails("//./pipe/dockershim"),
+    },
+    Mistake {
+        name: r"C:\k is not in PATH",
+        kubernetes: "1.36.0",
+        made: Made::Step {
+            file: KUBERNETES,
+            right: r#""entry": "{{ paths.kubernetes }}""#,
+            wrong: r#""entry": "{{ paths.containerd }}""#,
+        },
+        found: Found::Fails("executable file not found in %PATH%"),
+    },
+    Mistake {
+        name: "no service for the kubelet",
+        kubernetes: "1.36.0",
+        made: Made::Step {
+            file: KUBERNETES,
+            right: r#""kubernetes": ">=1.26.0", "component": ["!nssm"]"#,
+            wrong: r#""kubernetes": ">=9.0.0", "component": ["!nssm"]"#,
+        },
+        found: Found::Fails("Couldn't detect a kubelet service"),
+    },
+    Mistake { name: "kubeadm alone", kubernetes: "1.36.0", made: Made::Bare, found: Found::Drifts },
+    Mistake {
+        name: "another client CA",
+        kubernetes: "1.36.0",
+        made: Made::Cluster { right: "/pki/ca.crt", wrong: "/pki/other.crt" },
+        found: Found::Fails(r"pki\\other.crt: File not found"),
+    },
+    Mistake {
+        name: "no link to the client CA",
+        kubernetes: "1.20.0",
+        made: Made::Step {
+            file: "steps/030-directories.json",
+            right: r#""path": "{{ paths.kubelet }}\\etc\\kubernetes\\pki""#,
+            wrong: r#""path": "{{ paths.kubelet }}\\etc\\kubernetes\\pkj""#,
+        },
+        found: Found::Fails("unable to load client CA file"),
+    },
+    Mistake {
+        name: "no CNI configuration",
+        kubernetes: "1.20.0",
+        made: Made::NoNetwork,
+        found: Found::NotReady("cni plugin not initialized"),
+    },
+];
+
+impl Mistake {
+    /// Whether only the real programs can notice it.
+    pub fn is_for_the_join(&self) -> bool {
+        !matches!(self.found, Found::Refused(_))
+    }
+}
+
+/// The trees with the mistake in them.
+fn mistaken(made: &Made) -> Trees {
+    let mut trees = trees(None).expect("the catalog");
+    if let Made::Step { file, right, wrong } = made {
+        let mut files = Tree::provisioners().files();
+        let text = String::from_utf8(files[*file].clone()).unwrap();
+        assert!(text.contains(right), "{file} has no {right}");
+        files.insert((*file).to_owned(), text.replace(right, wrong).into_bytes());
+        trees.provisioners = Tree::loaded("provisioners".to_owned(), files);
+    }
+    trees
+}
+
+fn definition(mistake: &Mistake, overrides: Value) -> ImageDefinition {
+    let mut definition = json!({
+        "target": "azure", "kubernetes": mistake.kubernetes, "hostAccess": "services", "overrides": overrides,
+    });
+    if mistake.kubernetes == "1.20.0" {
+        definition["components"]["nssm"] = "2.24".into();
+    }
+    if let Made::Component { name, version } = &mistake.made {
+        definition["components"][*name] = (*version).into();
+    }
+    serde_json::from_value(definition).unwrap()
+}
+
+/// The guest plan with the mistake in it, or why there is none.
+pub fn guest_plan(mistake: &Mistake, overrides: Value) -> anyhow::Result<Value> {
+    let trees = mistaken(&mistake.made);
+    let plan = plan(&definition(mistake, overrides), &trees)?;
+    let (guest, _) = predicted(&plan, &trees)?;
+    Ok(serde_json::from_str(&plan_json(&guest.plan)).unwrap())
+}
+
+/// The overrides that the mirror wrote.
+pub fn overrides(folder: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(folder.join("overrides.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn each_mistake_is_refused_or_is_one_for_the_join() {
+    let hash = format!("--ca-cert-hash sha256:{}", "a".repeat(64));
+    for mistake in MISTAKES {
+        let name = format!("{} ({})", mistake.name, mistake.kubernetes);
+        if let (Made::JoinData(line), Found::Refused(said)) = (&mistake.made, &mistake.found) {
+            let data = format!("join-data --endpoint 10.0.0.1:6443 {hash} --token-env JOIN_TOKEN");
+            let test = Test::new().env("JOIN_TOKEN", super::TOKEN).line(&data);
+            test.line(&format!("--k8s {} {line}", mistake.kubernetes)).fails(3, &[said]);
+            continue;
+        }
+        match (guest_plan(mistake, json!({})), &mistake.found) {
+            (Err(error), Found::Refused(said)) => {
+                let told = format!("{error:#}");
+                assert!(told.contains(said), "{name}: {told}");
+            }
+            (Err(error), _) => panic!("{name} needs no join to be found: {error:#}"),
+            (Ok(_), Found::Refused(_)) => panic!("{name} is not refused"),
+            (Ok(_), _) => {}
+        }
+    }
+}
