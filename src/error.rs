@@ -14,6 +14,7 @@ use crate::join::JoinError;
 use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
 use crate::model::json::JsonError;
+use crate::model::upstream::UpstreamError;
 use crate::model::version::VersionError;
 use crate::policy::PolicyError;
 use crate::prove::ProveError;
@@ -179,7 +180,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     if cause.is::<ProofError>() {
         return Some(ErrorClass::Verification);
     }
-    if cause.is::<HttpError>() {
+    if cause.is::<HttpError>() || cause.is::<UpstreamError>() {
         return Some(ErrorClass::Fetch);
     }
     if cause.is::<Unpinned>() || cause.is::<DamagedStore>() || cause.is::<NotProven>() {

@@ -26,13 +26,20 @@ use crate::model::target::Target;
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
-pub use artifacts::{Platform, plan_tool};
+pub use artifacts::{Platform, plan_artifact, plan_tool};
+pub use overrides::mirrored;
 pub use refusal::{Refusal, ResolveError};
 
-/// What resolving may know of the world: which names the environment sets, never their values.
+/// The name under which an update knows everything that has Kubernetes' own version.
+pub const KUBERNETES: &str = "kubernetes";
+
+/// What resolving may know of the world.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
+    /// Names that the environment sets, never their values.
     pub environment: BTreeSet<String>,
+    /// Newer releases than the catalog's that an update found: component, or `kubernetes`, → version.
+    pub updated: BTreeMap<String, Version>,
 }
 
 /// Resolves a selection.
@@ -46,7 +53,9 @@ pub fn resolve(
     selection: &ImageDefinition,
     surroundings: &Surroundings,
 ) -> Result<Plan, ResolveError> {
-    let (line, kubernetes, mut warnings) = kubernetes::choose(catalog, selection.kubernetes.as_deref())?;
+    let updated = &surroundings.updated;
+    let (line, kubernetes, mut warnings) =
+        kubernetes::choose(catalog, selection.kubernetes.as_deref(), updated.get(KUBERNETES))?;
     let mut refusals = Vec::new();
     let windows = choices::windows(catalog, &line, &kubernetes, selection, &mut refusals)?;
     let runtime = choices::runtime(&line, selection, &mut refusals);
@@ -58,7 +67,7 @@ pub fn resolve(
         windows: windows.release.clone(),
         kubernetes: kubernetes.clone(),
         runtime,
-        runtime_version: groups::component_version(&line, runtime.as_str(), selection),
+        runtime_version: groups::component_version(&line, runtime.as_str(), selection, updated),
         cni: selection.cni.unwrap_or(Cni::None),
         host_access,
         delivery,
@@ -69,7 +78,7 @@ pub fn resolve(
     asked::check(selection, &mut refusals);
     asked::images(selection, runtime, &mut refusals);
     let groups = groups::choose(
-        groups::Inputs { catalog, line: &line, situation: &situation, selection },
+        groups::Inputs { catalog, line: &line, situation: &situation, selection, updated },
         &mut warnings,
         &mut refusals,
     )?;
@@ -105,6 +114,7 @@ pub fn resolve(
     }
     warnings.extend(kubernetes::security_floor(&line, &kubernetes));
     warnings.extend(unpinned_warnings(&groups));
+    let updated = used(updated, &kubernetes, &groups, selection);
     let runtime_version = situation.runtime_version.clone().unwrap_or_else(|| kubernetes.clone());
     let catalog_digest = inputs_digest(catalog, &target, &line, &windows, &groups)?;
     Ok(Plan {
@@ -124,6 +134,7 @@ pub fn resolve(
         images: selection.images.clone(),
         proxy: selection.proxy.clone().unwrap_or_default(),
         groups,
+        updated,
         variables,
         selectors: chosen.selectors,
         declared: chosen.declared,
@@ -134,6 +145,24 @@ pub fn resolve(
         catalog: catalog_digest,
         policy: None,
     })
+}
+
+/// The updates that this plan is made with.
+fn used(
+    updated: &BTreeMap<String, Version>,
+    kubernetes: &Version,
+    groups: &[PlannedGroup],
+    selection: &ImageDefinition,
+) -> BTreeMap<String, Version> {
+    let artifacts = || groups.iter().flat_map(|group| &group.artifacts);
+    let is_used = |name: &str, version: &Version| match name {
+        KUBERNETES => version == kubernetes,
+        _ => artifacts().any(|artifact| artifact.component == name && artifact.version == *version),
+    };
+    let kept = updated.iter().filter(|(name, version)| {
+        is_used(name, version) && !selection.components.contains_key(name.as_str())
+    });
+    kept.map(|(name, version)| (name.clone(), version.clone())).collect()
 }
 
 fn known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {

@@ -265,7 +265,7 @@ fn by_digest(name: &str, url: &str, digest: &str, login: &[(String, Secret)]) ->
     Request {
         digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
         headers: login.to_vec(),
-        ..Request::unknown(name.split('@').next().unwrap_or(name), &url, MAX_SIZE)
+        ..Request::unknown(name.split('@').next().unwrap_or(name), url, MAX_SIZE)
     }
 }
 

@@ -17,11 +17,7 @@ use crate::policy::check_plan;
 /// # Errors
 /// A file cannot be read, or a text not be understood.
 pub(super) fn from_flags(args: &SelectionArgs) -> anyhow::Result<Overrides> {
-    let mut overrides = Overrides::new();
-    if let Some(mirror) = &args.mirror {
-        let url = if mirror.ends_with('/') { mirror.clone() } else { format!("{mirror}/") };
-        overrides.insert("https://".to_owned(), Override { url: Some(url), ..Override::default() });
-    }
+    let mut overrides = mirror(args.mirror.as_deref());
     if let Some(path) = &args.overrides {
         let mut given: Overrides = json::parse(&path.display().to_string(), &fs::read(path)?)?;
         load(&mut given, path.parent().unwrap_or(Path::new("")))?;
@@ -33,6 +29,13 @@ pub(super) fn from_flags(args: &SelectionArgs) -> anyhow::Result<Overrides> {
     }
     load(&mut overrides, Path::new(""))?;
     Ok(overrides)
+}
+
+/// All of the publishers below one URL.
+pub(super) fn mirror(url: Option<&str>) -> Overrides {
+    let url = url.map(|url| if url.ends_with('/') { url.to_owned() } else { format!("{url}/") });
+    let over = |url| ("https://".to_owned(), Override { url: Some(url), ..Override::default() });
+    url.map(over).into_iter().collect()
 }
 
 /// Puts what keys and certificates say in the place of the files that hold them, so that lock and

@@ -51,6 +51,12 @@ impl FetchError {
         Self { name: name.to_owned(), failure: Box::new(failure) }
     }
 
+    /// Whether only the network could tell.
+    #[must_use]
+    pub fn is_offline(&self) -> bool {
+        matches!(*self.failure, FetchFailure::Offline(_))
+    }
+
     /// Whether the server says that there is no such file.
     #[must_use]
     pub fn is_absent(&self) -> bool {

@@ -41,6 +41,8 @@ pub struct Plan {
     pub images: Vec<String>,
     pub proxy: Proxy,
     pub groups: Vec<PlannedGroup>,
+    /// Versions that are newer than the catalog's choice, because an update found them.
+    pub updated: BTreeMap<String, Version>,
     /// Values of the target's variables, defaults included. Never a secret.
     pub variables: BTreeMap<String, Value>,
     /// Chosen value of each of the target's selectors.

@@ -167,15 +167,19 @@ fn digests(over: &Override) -> Vec<PinnedDigest> {
         .collect()
 }
 
-/// The longest prefix that fits counts.
+/// Where the overrides' mirrors have a URL, and with which headers they are asked. The longest prefix
+/// that fits counts.
+#[must_use]
+pub fn mirrored(url: &str, overrides: &Overrides) -> Option<(String, BTreeMap<String, String>)> {
+    let (prefix, over) = overrides
+        .iter()
+        .filter(|(key, _)| is_prefix(key) && url.starts_with(key.as_str()))
+        .max_by_key(|(key, _)| key.len())?;
+    Some((format!("{}{}", over.url.as_deref()?, &url[prefix.len()..]), over.headers.clone()))
+}
+
 fn mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {
-    let moved = |url: &str| {
-        let (prefix, over) = overrides
-            .iter()
-            .filter(|(key, _)| is_prefix(key) && url.starts_with(key.as_str()))
-            .max_by_key(|(key, _)| key.len())?;
-        Some((format!("{}{}", over.url.as_deref()?, &url[prefix.len()..]), over.headers.clone()))
-    };
+    let moved = |url: &str| mirrored(url, overrides);
     if let Some((url, headers)) = moved(&artifact.url) {
         artifact.url = url;
         artifact.headers.extend(headers);
