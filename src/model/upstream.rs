@@ -68,7 +68,9 @@ impl Upstream {
 
     fn version(&self, name: &str) -> Option<Version> {
         let (before, after) = self.tag.split_once("{version}")?;
-        name.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
+        let version: Version = name.strip_prefix(before)?.strip_suffix(after)?.parse().ok()?;
+        // Any word is a version; a release has numbers.
+        (version.numbers().len() >= 2).then_some(version)
     }
 }
 
