@@ -6,7 +6,8 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha512};
 
-use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA, evidence, images, urls};
+use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA};
+use super::{evidence, images, updates, urls};
 use crate::embedded::hex;
 use crate::io::fs;
 use crate::io::store::Store;
@@ -156,6 +157,11 @@ impl Seen {
 
     /// Every artifact of the lock is there, by every digest that pins it.
     fn artifacts(&self, index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
+        if let Some((url, digest)) = updates(lock).find(|(_, digest)| !objects.contains(digest)) {
+            let message =
+                format!("{}: no file has the lock's digest {digest}", crate::io::http::public(&url));
+            return Err(ProofError::new("bundle-artifact-absent", message));
+        }
         for artifact in &lock.artifacts {
             let name = artifact.title();
             let mut object = None;
@@ -231,7 +237,7 @@ fn files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> {
 /// A bundle may say where files came from, but only of what its lock names: nobody's URL can be
 /// given other bytes by way of a store.
 fn origins(index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
-    let known: BTreeSet<&str> = urls(lock).into_iter().collect();
+    let known: BTreeSet<String> = urls(lock).into_iter().collect();
     for (url, digest) in &index.origins {
         if !known.contains(url.as_str()) || !objects.contains(digest.as_str()) {
             let url = crate::io::http::public(url);

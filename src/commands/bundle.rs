@@ -21,7 +21,7 @@ use crate::model::resource::PinAlgorithm;
 use crate::ui::{Downloads, Printer};
 
 use super::fetch::all;
-use super::network::{fetcher, headers, request, store};
+use super::network::{fetcher, headers, request, store, updates};
 use super::prepare::{Trees, trees};
 
 /// What `imagegen bundle` says.
@@ -150,10 +150,7 @@ impl Carry<'_> {
     }
 
     fn file(&mut self, folder: &str, fetched: &Fetched) {
-        let sha256 = fetched.sha256().to_owned();
-        let content =
-            Content::File { path: fetched.path().to_owned(), sha256: sha256.clone(), size: fetched.size() };
-        self.parts.push(Part { path: format!("{folder}{sha256}"), content });
+        self.parts.push(Part::fetched(format!("{folder}{}", fetched.sha256()), fetched));
     }
 
     fn fetch(&self, requests: &[Request]) -> anyhow::Result<Vec<Fetched>> {
@@ -171,6 +168,11 @@ impl Carry<'_> {
                 request(artifact, component.as_deref())
             })
             .collect::<anyhow::Result<Vec<Request>>>()?;
+        let updates = updates(&lock.selection)?;
+        for (request, fetched) in updates.iter().zip(self.fetch(&updates)?) {
+            self.file(OBJECTS, &fetched);
+            self.origins.insert(request.url.clone(), fetched.sha256().to_owned());
+        }
         for (artifact, fetched) in lock.artifacts.iter().zip(self.fetch(&requests)?) {
             self.file(OBJECTS, &fetched);
             self.origins.insert(artifact.url.clone(), fetched.sha256().to_owned());
@@ -265,7 +267,7 @@ fn by_digest(name: &str, url: &str, digest: &str, login: &[(String, Secret)]) ->
     Request {
         digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
         headers: login.to_vec(),
-        ..Request::unknown(name.split('@').next().unwrap_or(name), &url, MAX_SIZE)
+        ..Request::unknown(name.split('@').next().unwrap_or(name), url, MAX_SIZE)
     }
 }
 

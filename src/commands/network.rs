@@ -11,7 +11,10 @@ use crate::fetch::{Fetcher, MAX_SIZE, Request};
 use crate::io::http::{Http, Options, Patience, Secret};
 use crate::io::store::Store;
 use crate::model::component::Component;
+use crate::model::overrides::mirrored;
 use crate::model::plan::PlannedArtifact;
+use crate::model::resource::PinAlgorithm;
+use crate::model::selection::ImageDefinition;
 
 /// # Errors
 /// No directory is named and the platform knows none, or it cannot be made.
@@ -64,6 +67,28 @@ pub(super) fn request(artifact: &PlannedArtifact, component: Option<&Component>)
         superseded,
         headers: headers(&artifact.headers, &artifact.component)?,
     })
+}
+
+/// What the network is asked for the updates that are files.
+///
+/// # Errors
+/// As [`request`].
+pub(super) fn updates(selection: &ImageDefinition) -> anyhow::Result<Vec<Request>> {
+    let files = selection.updates.iter().flat_map(|updates| &updates.files);
+    files
+        .map(|file| {
+            let moved = mirrored(&selection.overrides, &file.url);
+            let url = moved.as_ref().map_or(&file.url, |(url, _)| url);
+            Ok(Request {
+                digests: vec![(PinAlgorithm::Sha256, file.sha256.clone())],
+                headers: match moved {
+                    Some((_, names)) => headers(names, &file.kb)?,
+                    None => Vec::new(),
+                },
+                ..Request::unknown(&file.kb, url, MAX_SIZE)
+            })
+        })
+        .collect()
 }
 
 /// # Errors

@@ -18,5 +18,6 @@ pub mod selection;
 pub mod situation;
 pub mod step;
 pub mod target;
+pub mod url;
 pub mod version;
 pub mod windows;
