@@ -12,6 +12,7 @@
 //! The same lock and the same files give the same bytes. Nothing here opens a socket.
 
 pub mod images;
+mod mirror;
 mod read;
 mod write;
 
@@ -27,6 +28,7 @@ use crate::model::overrides::mirrored;
 use crate::model::plan::PlannedArtifact;
 use crate::verify::ProofError;
 
+pub use mirror::{Mirrored, extract_mirror};
 pub use read::{Opened, extract, verify};
 pub use write::{Content, Part, create, pack};
 

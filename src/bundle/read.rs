@@ -45,7 +45,7 @@ pub fn verify(file: &Path) -> Result<Opened, BundleError> {
     read.and_then(|found| seen.check(&found)).map_err(|error| proof(file, error))
 }
 
-fn proof(file: &Path, error: ProofError) -> BundleError {
+pub(super) fn proof(file: &Path, error: ProofError) -> BundleError {
     BundleError::Proof { file: file.display().to_string(), error }
 }
 
@@ -55,30 +55,38 @@ fn proof(file: &Path, error: ProofError) -> BundleError {
 /// As [`verify`]; the store cannot be written.
 pub fn extract(file: &Path, store: &Store) -> Result<Opened, BundleError> {
     let opened = verify(file)?;
-    let reader = fs::open(file)?;
-    let wanted = Wanted::globs([format!("{OBJECTS}*"), format!("{BLOBS}*")]);
-    let mut failure = None;
-    let read = members(reader, ArchiveFormat::Zip, &wanted, &LIMITS, &mut |entry, mut content| {
-        let digest = entry.name.rsplit('/').next().unwrap_or_default();
-        match store.absorb(&mut content, digest) {
-            Ok(Some(_)) => Ok(()),
-            Ok(None) => {
-                Err(ProofError::new("bundle-digest", format!("`{}` changed while it was read", entry.name)))
-            }
-            Err(error) => {
-                failure = Some(error);
-                Err(ProofError::new("bundle-store", "the store cannot be written"))
-            }
-        }
-    });
-    if let Some(error) = failure {
-        return Err(error.into());
-    }
-    read.map_err(|error| proof(file, error))?;
+    objects(file, &[OBJECTS, BLOBS], &mut |digest, content| Ok(store.absorb(content, digest)?.is_some()))?;
     for (url, digest) in &opened.index.origins {
         store.remember(url, digest)?;
     }
     Ok(opened)
+}
+
+/// Takes the bytes of an object by its digest, and says whether they have it.
+type Take<'a> = dyn FnMut(&str, &mut dyn Read) -> Result<bool, BundleError> + 'a;
+
+/// Reads the objects of a bundle that was checked.
+pub(super) fn objects(file: &Path, folders: &[&str], take: &mut Take<'_>) -> Result<(), BundleError> {
+    let reader = fs::open(file)?;
+    let wanted = Wanted::globs(folders.iter().map(|folder| format!("{folder}*")));
+    let mut failure = None;
+    let read = members(reader, ArchiveFormat::Zip, &wanted, &LIMITS, &mut |entry, content| {
+        let digest = entry.name.rsplit('/').next().unwrap_or_default();
+        match take(digest, content) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                Err(ProofError::new("bundle-digest", format!("`{}` changed while it was read", entry.name)))
+            }
+            Err(error) => {
+                failure = Some(error);
+                Err(ProofError::new("bundle-extract", "it cannot be extracted"))
+            }
+        }
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => read.map(drop).map_err(|error| proof(file, error)),
+    }
 }
 
 /// What is kept of the files while they pass.
