@@ -170,20 +170,14 @@ fn forbidden(policy: &Policy, artifact: &PlannedArtifact) -> Option<Violation> {
 }
 
 fn hosts(policy: &Policy, artifact: &PlannedArtifact) -> Vec<Violation> {
-    let Some(allowed) = &policy.allowed_hosts else { return Vec::new() };
-    let fits = |host: &str| {
-        allowed.iter().any(|pattern| match pattern.strip_prefix("*.") {
-            Some(domain) => host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')),
-            None => pattern.eq_ignore_ascii_case(host),
-        })
-    };
+    let Some(allowed) = policy.hosts() else { return Vec::new() };
     let urls =
         std::iter::once(&artifact.url).chain(artifact.checksums.iter().map(|checksum| &checksum.url)).chain(
             artifact.signatures.iter().flat_map(|signature| {
                 std::iter::once(&signature.url).chain(signature.certificate_url.as_ref())
             }),
         );
-    let mut refused: Vec<&str> = urls.map(|url| host(url)).filter(|host| !fits(host)).collect();
+    let mut refused: Vec<&str> = urls.map(|url| host(url)).filter(|host| !allowed.allow(host)).collect();
     refused.sort_unstable();
     refused.dedup();
     refused

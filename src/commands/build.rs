@@ -62,7 +62,7 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
     if !packs {
         bake::check(&written.plan)?;
     }
-    let fetcher = fetcher(&args.network)?;
+    let fetcher = fetcher(&args.network, &policy)?;
     let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
     let artifacts: Vec<&PlannedArtifact> = written.plan.artifacts().collect();
     let verified = job.run(&artifacts, Depth::Bytes)?;

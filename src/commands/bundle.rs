@@ -18,6 +18,7 @@ use crate::lock::Lock;
 use crate::model::evidence::Verdict;
 use crate::model::json;
 use crate::model::plan::PlannedArtifact;
+use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
 use crate::ui::{Downloads, Printer};
 
@@ -121,7 +122,7 @@ fn create(
 ) -> anyhow::Result<Index> {
     lock.pinned()?;
     let mut carry = Carry {
-        fetcher: fetcher(network)?,
+        fetcher: fetcher(network, &Policy::default())?,
         jobs: network.jobs,
         printer,
         parts: Vec::new(),

@@ -36,7 +36,7 @@ pub struct FetchOutput {
 pub(super) fn fetch(args: &FetchArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let trees = trees(manifests)?;
     let (plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
-    let fetcher = fetcher(&args.network)?;
+    let fetcher = fetcher(&args.network, &policy)?;
     let artifacts: Vec<&PlannedArtifact> = plan.artifacts().collect();
     let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
     let verified = job.run(&artifacts, Depth::Bytes)?;
@@ -189,7 +189,7 @@ pub(super) fn pin_online(
             return Err(unprovable(artifact));
         }
     }
-    let fetcher = fetcher(network)?;
+    let fetcher = fetcher(network, policy)?;
     let job = Job { trees, policy, fetcher: &fetcher, jobs: network.jobs, printer };
     let wanted: Vec<&PlannedArtifact> = wanted.iter().collect();
     for verified in job.run(&wanted, Depth::Publisher)? {

@@ -13,6 +13,7 @@ use crate::io::store::Store;
 use crate::model::component::Component;
 use crate::model::overrides::mirrored;
 use crate::model::plan::PlannedArtifact;
+use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
 use crate::model::selection::ImageDefinition;
 
@@ -36,11 +37,12 @@ pub(super) fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
 
 /// # Errors
 /// The store cannot be made, a proxy or certificate file not be understood.
-pub(super) fn fetcher(args: &NetworkArgs) -> anyhow::Result<Fetcher> {
+pub(super) fn fetcher(args: &NetworkArgs, policy: &Policy) -> anyhow::Result<Fetcher> {
     let http = Http::new(Options {
         allow_http: args.allow_http.clone(),
         proxy: args.proxy.clone(),
         ca_files: args.ca_file.clone(),
+        hosts: policy.hosts(),
         offline: args.offline,
         patience: Patience::default(),
     })?;
