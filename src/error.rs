@@ -161,7 +161,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
         return Some(match &*error.failure {
             FetchFailure::Interrupted => ErrorClass::Interrupted,
             FetchFailure::File(_) | FetchFailure::System(_) => ErrorClass::Internal,
-            failure if failure.is_wrong_bytes() => ErrorClass::Verification,
+            failure if failure.is_wrong_bytes() || failure.is_forbidden() => ErrorClass::Verification,
             _ => ErrorClass::Fetch,
         });
     }

@@ -6,6 +6,7 @@
 mod artifacts;
 mod asked;
 mod choices;
+mod delivery;
 mod groups;
 mod kubernetes;
 mod overrides;
@@ -27,7 +28,6 @@ use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
 pub use artifacts::{Platform, plan_artifact, plan_tool};
-pub use overrides::mirrored;
 pub use refusal::{Refusal, ResolveError};
 
 /// The name under which an update knows everything that has Kubernetes' own version.
@@ -60,7 +60,7 @@ pub fn resolve(
     let windows = choices::windows(catalog, &line, &kubernetes, selection, &mut refusals)?;
     let runtime = choices::runtime(&line, selection, &mut refusals);
     let host_access = choices::host_access(catalog, &line, runtime, selection, &mut refusals)?;
-    let delivery = choices::delivery(&target, selection, &mut refusals);
+    let delivery = delivery::choose(&target, selection, &mut refusals);
     let mut situation = Situation {
         target: target.name.clone(),
         image: target.image.is_some(),
@@ -82,6 +82,7 @@ pub fn resolve(
         &mut warnings,
         &mut refusals,
     )?;
+    warnings.extend(delivery::check(delivery, selection, &groups, &mut refusals));
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         situation.components.insert(artifact.component.clone(), artifact.version.clone());
     }

@@ -1,5 +1,6 @@
 //! Lock, fetch and build against a mirror with the publishers' layout.
 
+mod airgap;
 mod outdated;
 mod policy;
 mod signers;

@@ -21,7 +21,7 @@ pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer)
     let updated = old.as_ref().map(|lock| lock.updated.clone()).unwrap_or_default();
     let mut plan = plan_with(&definition, &trees, updated)?;
     if let Some(names) = &args.update {
-        let fetcher = fetcher(&args.network)?;
+        let fetcher = fetcher(&args.network, &overrides::read_policy(&args.selection)?)?;
         let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
         let mut updated = plan.updated.clone();
         for row in upstreams.newer(names, printer)? {

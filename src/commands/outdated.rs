@@ -11,15 +11,16 @@ use crate::error::UsageError;
 use crate::fetch::{FetchError, Fetcher};
 use crate::model::component::Component;
 use crate::model::evidence::ProofKind;
+use crate::model::overrides::mirrored;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::selection::ImageDefinition;
 use crate::model::upstream::UpstreamError;
 use crate::model::version::Version;
-use crate::resolve::{KUBERNETES, mirrored, plan_artifact};
+use crate::resolve::{KUBERNETES, plan_artifact};
 use crate::ui::Printer;
 
 use super::network::{fetcher, headers};
-use super::prepare::{Trees, definition, locked_plan, trees};
+use super::prepare::{Trees, definition, locked_plan_and_policy, trees};
 
 /// The longest list: a hundred releases with all their files.
 const LARGEST_LIST: u64 = 32 << 20;
@@ -54,8 +55,8 @@ pub(super) fn outdated(
 ) -> anyhow::Result<()> {
     let trees = trees(manifests)?;
     let (definition, _) = definition(&args.selection, &trees)?;
-    let (plan, _) = locked_plan(&args.selection, &args.lock, &trees)?;
-    let fetcher = fetcher(&args.network)?;
+    let (plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    let fetcher = fetcher(&args.network, &policy)?;
     let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
     let rows = upstreams.ask(&upstreams.subjects()?, printer)?;
     printer.result(&rows, || {
@@ -172,7 +173,8 @@ impl Upstreams<'_> {
             return Ok(row);
         };
         let url = upstream.url(&self.plan.line.minor);
-        let (url, names) = mirrored(&url, &self.definition.overrides).unwrap_or((url, BTreeMap::new()));
+        let moved = mirrored(&self.definition.overrides, &url);
+        let (url, names) = moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
         let list = match self.small(subject, &url, &names, LARGEST_LIST)? {
             Ok(list) => list,
             // Limits of an API are told as `forbidden`, and say nothing about the list.

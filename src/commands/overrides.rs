@@ -87,12 +87,22 @@ fn is_content(text: &str) -> bool {
 /// # Errors
 /// The file cannot be read or is no policy; the plan violates it.
 pub(super) fn policy(args: &SelectionArgs, plan: &mut Plan) -> anyhow::Result<Policy> {
-    let Some(path) = &args.policy else {
-        return Ok(Policy { name: "default".to_owned(), ..Policy::default() });
-    };
-    let policy: Policy = json::parse(&path.display().to_string(), &fs::read(path)?)?;
-    plan.policy =
-        Some(PolicyUsed { name: policy.name.clone(), sha256: sha256(json::pretty(&policy).as_bytes()) });
-    check_plan(&policy, plan)?;
+    let policy = read_policy(args)?;
+    if args.policy.is_some() {
+        let sha256 = sha256(json::pretty(&policy).as_bytes());
+        plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
+        check_plan(&policy, plan)?;
+    }
     Ok(policy)
+}
+
+/// The policy itself, before there is a plan to hold against it.
+///
+/// # Errors
+/// The file cannot be read or is no policy.
+pub(super) fn read_policy(args: &SelectionArgs) -> anyhow::Result<Policy> {
+    match &args.policy {
+        None => Ok(Policy { name: "default".to_owned(), ..Policy::default() }),
+        Some(path) => Ok(json::parse(&path.display().to_string(), &fs::read(path)?)?),
+    }
 }

@@ -149,7 +149,9 @@ fn pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer)
 /// A file behind a URL of the user's.
 fn downloaded(args: &PinArgs, url: &str) -> anyhow::Result<Known> {
     let request = Request::unknown(&format!("{} {}", args.component, args.version), url, MAX_SIZE);
-    let fetched = fetcher(&args.network)?.fetch(&[request], 1, &Downloads::silent()).swap_remove(0)?;
+    let fetched = fetcher(&args.network, &Policy::default())?
+        .fetch(&[request], 1, &Downloads::silent())
+        .swap_remove(0)?;
     Ok(Known::of(fetched.sha256(), fetched.sha512(), fetched.size()))
 }
 
@@ -165,7 +167,8 @@ fn published(
     // It is asked what it is, not whether it is what the catalog says.
     artifact.digests.clear();
     artifact.size = None;
-    let (network, policy) = (fetcher(&args.network)?, Policy::default());
+    let policy = Policy::default();
+    let network = fetcher(&args.network, &policy)?;
     let job = Job { trees, policy: &policy, fetcher: &network, jobs: args.network.jobs, printer };
     let verified = job.run(&[&artifact], Depth::Publisher)?.swap_remove(0);
     let fetched = verified.fetched();

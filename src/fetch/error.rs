@@ -82,6 +82,12 @@ impl FetchFailure {
         }
     }
 
+    /// Whether it is the user's policy that forbids it.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Http(error) if error.code == "host-not-allowed")
+    }
+
     /// Whether the bytes were wrong, rather than not to be had.
     #[must_use]
     pub fn is_wrong_bytes(&self) -> bool {

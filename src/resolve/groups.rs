@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::catalog::Catalog;
 use crate::model::component::Component;
 use crate::model::kubernetes::{ComponentChoice, KubernetesLine};
+use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::rules::{Group, Part};
 use crate::model::selection::ImageDefinition;
@@ -66,7 +67,7 @@ pub(super) fn choose(
     };
     // Packer and its plugins are no part of the image.
     let is_tool = |name: &str| name.starts_with("packer");
-    let unused = |key: &&String| !overrides::is_prefix(key) && !is_tool(key) && !planned(key);
+    let unused = |key: &&String| !is_prefix(key) && !is_tool(key) && !planned(key);
     for name in selection.overrides.keys().filter(unused) {
         catalog.component(name)?;
         refusals.push(Refusal::new(

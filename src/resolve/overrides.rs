@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::component::{
     Authenticode, ChecksumFile, ChecksumFormat, Confidence, DigestAlgorithm, Signature,
 };
-use crate::model::overrides::{Override, Overrides};
+use crate::model::overrides::{Override, Overrides, is_prefix, mirrored};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 use crate::model::resource::PinAlgorithm;
 
@@ -13,11 +13,6 @@ use super::artifacts::fill;
 use super::refusal::Refusal;
 
 const SOURCE: &str = "the image definition's overrides";
-
-/// Whether a key of the overrides is the beginning of a URL.
-pub(super) fn is_prefix(key: &str) -> bool {
-    key.contains("://")
-}
 
 /// What is wrong with the overrides as such, whatever they are applied to.
 pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Refusal>) {
@@ -167,22 +162,11 @@ fn digests(over: &Override) -> Vec<PinnedDigest> {
         .collect()
 }
 
-/// Where the overrides' mirrors have a URL, and with which headers they are asked. The longest prefix
-/// that fits counts.
-#[must_use]
-pub fn mirrored(url: &str, overrides: &Overrides) -> Option<(String, BTreeMap<String, String>)> {
-    let (prefix, over) = overrides
-        .iter()
-        .filter(|(key, _)| is_prefix(key) && url.starts_with(key.as_str()))
-        .max_by_key(|(key, _)| key.len())?;
-    Some((format!("{}{}", over.url.as_deref()?, &url[prefix.len()..]), over.headers.clone()))
-}
-
 fn mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {
-    let moved = |url: &str| mirrored(url, overrides);
+    let moved = |url: &str| mirrored(overrides, url);
     if let Some((url, headers)) = moved(&artifact.url) {
         artifact.url = url;
-        artifact.headers.extend(headers);
+        artifact.headers.extend(headers.clone());
     }
     for checksum in &mut artifact.checksums {
         if let Some((url, _)) = moved(&checksum.url) {

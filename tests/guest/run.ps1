@@ -338,6 +338,30 @@ function Test-Download {
     Assert-Run -Name 'a slow download is ended' -Run $run -Code 1 -Text 'time limit of 1 s'
 }
 
+# Files that came with the plan, under their digests: no URL is asked, since the mirror has nothing any more.
+function Test-Media {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    $folder = "$world/C/imagegen/artifacts"
+    $null = [IO.Directory]::CreateDirectory($folder)
+    $content = [IO.File]::ReadAllText("$world/C/imagegen/guest-plan.json") | ConvertFrom-Json
+    $program = ''
+    foreach ($resource in $content.resources) {
+        if ($resource.type -notin 'artifact', 'archive', 'msi', 'hotfix') { continue }
+        $wanted = $resource.properties
+        $file = Get-Simulation -Area 'urls' -Name $wanted.url
+        Copy-Item -LiteralPath "$world/mirror/$file" -Destination "$folder/$($wanted.digest)"
+        if ($resource.name -eq 'kubelet/program') { $program = "$folder/$($wanted.digest)" }
+    }
+    Get-ChildItem -LiteralPath "$world/mirror" -File | Remove-Item -Force
+    $bytes = [IO.File]::ReadAllBytes($program)
+    [IO.File]::AppendAllText($program, 'x')
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'other bytes that came with the plan are refused' -Run $run -Code 1 -Text 'pinned is'
+    [IO.File]::WriteAllBytes($program, $bytes)
+    Assert-Run -Name 'media are enough' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+}
+
 function Test-TimeLimit {
     param([string] $Source)
     $world = New-World -Source $Source -Edit {
@@ -549,6 +573,7 @@ try {
     if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, (Get-Location).ProviderPath)) }
     Test-Drift -Source $own
     Test-Download -Source $own
+    Test-Media -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
     Test-NodeLife -Source $own

@@ -165,3 +165,21 @@ fn a_catalog_is_pinned_from_the_publisher() {
     site.serve(url, b"other");
     assert!(run(&pin("0.1.3", "publisher"), 5).contains("checksum-mismatch"));
 }
+
+#[test]
+fn lists_are_asked_for_on_allowed_hosts_alone() {
+    let Some(mut site) = Site::new() else { return };
+    listed(&mut site);
+    kubernetes(&site);
+    site.write(
+        "policy.json",
+        json!({ "name": "ours", "allowedHosts": ["mirror.test"] }).to_string().as_bytes(),
+    );
+    let asked = site.requests();
+    site.fails(
+        &format!("lock {LINE} --policy policy.json --update"),
+        3,
+        &["ours", "127.0.0.1", "allowedHosts"],
+    );
+    assert_eq!(site.requests(), asked);
+}

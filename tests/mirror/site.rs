@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use imagegen::embedded::sha256;
@@ -97,7 +98,19 @@ impl Site {
         let mut test =
             Test::new().line(line).line("--ca-file ca.pem --store store --overrides overrides.json");
         test = test.args(["--mirror", &self.url("/")]);
-        let output = test.command().current_dir(&self.home.folder).output().expect("the program starts");
+        Self::ran(test.command().current_dir(&self.home.folder))
+    }
+
+    /// A run in the same folder that is told nothing of the site.
+    #[track_caller]
+    pub fn plain(&self, line: &str, code: i32) -> Ran {
+        let ran = Self::ran(Test::new().line(line).command().current_dir(&self.home.folder));
+        assert_eq!(ran.code, Some(code), "{line}\n{}\n{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    fn ran(command: &mut Command) -> Ran {
+        let output = command.output().expect("the program starts");
         Ran {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),
