@@ -245,7 +245,8 @@ pub fn locked_plan_and_policy(
                 locked.check(&file, &plan)?;
                 locked.pin(&mut plan);
             }
-            None if lock.locked || lock.lock.is_some() => return Err(LockError::Absent { file }.into()),
+            None if lock.locked => return Err(LockError::Absent { file, flag: "--locked" }.into()),
+            None if lock.lock.is_some() => return Err(LockError::Absent { file, flag: "--lock" }.into()),
             None => {}
         }
     }
