@@ -63,8 +63,8 @@ pub enum LockError {
     Schema { file: String, found: String },
     #[error("{file} is stale: {}", .moved.join("; "))]
     Stale { file: String, moved: Vec<String> },
-    #[error("{file} is not there, and `--locked` demands it")]
-    Absent { file: String },
+    #[error("{file} is not there, and `{flag}` demands it")]
+    Absent { file: String, flag: &'static str },
 }
 
 /// Artifacts whose bytes nobody has pinned.

@@ -20,7 +20,7 @@ use crate::embedded::sha256;
 use crate::model::choice::Cni;
 use crate::model::json;
 use crate::model::kubernetes::KubernetesLine;
-use crate::model::plan::{Plan, PlannedGroup, Warning};
+use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, Warning};
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::target::Target;
@@ -84,6 +84,7 @@ pub fn resolve(
     )?;
     warnings.extend(delivery::check(delivery, selection, &groups, &mut refusals));
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
+        overrides::check_members(artifact, &mut refusals);
         situation.components.insert(artifact.component.clone(), artifact.version.clone());
     }
     // What was asked for counts too where it was refused: a rule says better why.
@@ -224,18 +225,25 @@ fn unpinned_warnings(groups: &[PlannedGroup]) -> Vec<Warning> {
         .map(|artifact| Warning {
             id: "unpinned".to_owned(),
             subject: artifact.component.clone(),
-            message: match artifact.checksums.first() {
-                Some(checksum) => format!(
-                    "{} {} is unpinned: only the publisher's checksum file is known ({}); a bake refuses it",
-                    artifact.component, artifact.version, checksum.url
-                ),
-                None => format!(
-                    "{} {} is unpinned: its publisher offers no proof at all; a bake refuses it",
-                    artifact.component, artifact.version
-                ),
-            },
+            message: unpinned(artifact),
         })
         .collect()
+}
+
+fn unpinned(artifact: &PlannedArtifact) -> String {
+    let signature = artifact.signatures.first().map(|signature| &signature.url);
+    let known = match artifact.checksums.first().map(|checksum| &checksum.url).or(signature) {
+        Some(url) => format!("only its publisher's proof is known ({url})"),
+        None if artifact.authenticode.is_some() => "only its publisher's name is known".to_owned(),
+        None => {
+            let title = artifact.title();
+            return format!("{title} is unpinned: its publisher offers no proof at all; a bake refuses it");
+        }
+    };
+    format!(
+        "{} is unpinned: {known}; `lock` and `build` pin it by that, `--locked` refuses it",
+        artifact.title()
+    )
 }
 
 /// SHA-256 over all entries of the catalog that the plan was made from.

@@ -11,7 +11,8 @@ use crate::io::clock;
 use crate::model::evidence::Evidence;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
-use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove};
+use crate::model::resource::PinAlgorithm;
+use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove, stated};
 use crate::tools::{Tools, install};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
@@ -74,6 +75,17 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// The digest of a file that nobody pinned and that is in the store all the same: its publisher
+    /// may state it still.
+    fn known(&self, artifact: &PlannedArtifact) -> Option<(PinAlgorithm, String)> {
+        let store = self.fetcher.store();
+        if artifact.is_pinned() || store.find_url(&artifact.url).is_none() {
+            return None;
+        }
+        let mut stated = stated(artifact, self.fetcher).into_iter();
+        stated.find(|(algorithm, digest)| store.find(*algorithm, digest).is_some())
+    }
+
     /// Fetches updates that are files; their digests stand in the image definition.
     pub(super) fn updates(&self, plan: &Plan) -> anyhow::Result<Vec<Fetched>> {
         self.fetch(&updates(&plan.selection)?)
@@ -95,7 +107,9 @@ impl Job<'_> {
             .iter()
             .map(|artifact| {
                 let component = self.trees.catalog.component(&artifact.component).ok();
-                request(artifact, component.as_deref())
+                let mut request = request(artifact, component.as_deref())?;
+                request.digests.extend(self.known(artifact));
+                Ok(request)
             })
             .collect::<anyhow::Result<Vec<Request>>>()?;
         let fetched = self.fetch(&requests)?;

@@ -251,8 +251,9 @@ pub fn locked_plan_and_policy(
     let file = path.display().to_string();
     let bytes = if lock.ignore_lock { None } else { fs::read_if_there(&path)? };
     let locked = bytes.map(|bytes| Lock::decode(&file, &bytes)).transpose()?;
-    if locked.is_none() && !lock.ignore_lock && (lock.locked || lock.lock.is_some()) {
-        return Err(LockError::Absent { file }.into());
+    let flag = if lock.locked { Some("--locked") } else { lock.lock.as_ref().map(|_| "--lock") };
+    if let (None, Some(flag), false) = (&locked, flag, lock.ignore_lock) {
+        return Err(LockError::Absent { file, flag }.into());
     }
     let updated = locked.as_ref().map(|locked| locked.updated.clone()).unwrap_or_default();
     let mut plan = plan_with(&definition, trees, updated)?;

@@ -127,7 +127,7 @@ pub struct PlannedArtifact {
     pub component: String,
     pub version: Version,
     pub url: String,
-    /// Last part of the URL.
+    /// Last part of the publisher's URL, which is the name that images use.
     pub file: String,
     pub kind: PayloadKind,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

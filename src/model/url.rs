@@ -18,6 +18,13 @@ pub fn authority(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
+/// What stands behind the last `/`, without query; empty where nothing does.
+#[must_use]
+pub fn file_name(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// A path of a URL as a server reads it: without query, `%2B` as `+`. None where that is no text.
 #[must_use]
 pub fn decoded(path: &str) -> Option<String> {

@@ -8,6 +8,7 @@ use crate::model::component::{
 use crate::model::overrides::{Override, Overrides, is_prefix, mirrored};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 use crate::model::resource::PinAlgorithm;
+use crate::model::url::file_name;
 
 use super::artifacts::fill;
 use super::refusal::Refusal;
@@ -77,8 +78,8 @@ fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
     let filled = |pattern: &String| fill(pattern, &artifact.version);
     let published_elsewhere = over.url.as_ref().map(filled).filter(|url| *url != artifact.url);
     let own = digests(over);
+    rename(artifact, over, published_elsewhere.as_deref());
     if let Some(url) = published_elsewhere {
-        artifact.file = url.rsplit('/').next().unwrap_or(&url).to_owned();
         artifact.url = url;
         // Other bytes: nothing that is known of the publisher's says anything about them.
         artifact.digests.clear();
@@ -118,6 +119,35 @@ fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
     proofs(artifact, over);
     artifact.headers.clone_from(&over.headers);
     warnings
+}
+
+/// A provider may call a file as he likes: images use the name that their services know.
+fn rename(artifact: &mut PlannedArtifact, over: &Override, url: Option<&str>) {
+    let kind = over.kind.unwrap_or(artifact.kind);
+    let name = match artifact.members.as_slice() {
+        _ if kind.archive_format().is_some() => url.map(file_name),
+        // The publisher's archive holds nothing but this program.
+        [only] if artifact.kind.archive_format().is_some() => Some(only.file.as_str()),
+        _ if artifact.kind.archive_format().is_some() => url.map(file_name),
+        _ => None,
+    };
+    if let Some(name) = name.filter(|name| !name.is_empty()) {
+        artifact.file = name.to_owned();
+    }
+}
+
+/// What an archive in the place of a program needs to be of use.
+pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Refusal>) {
+    if artifact.kind.archive_format().is_some() && artifact.members.is_empty() {
+        let name = &artifact.component;
+        let file = if name.contains('.') { name.clone() } else { format!("{name}.exe") };
+        let example = format!(r#"{{"member": "bin/{file}", "file": "{file}"}}"#);
+        refusals.push(refusal(
+            &artifact.component,
+            "nobody says which files of the archive are wanted",
+            &format!("name them in the overrides file, such as `\"members\": [{example}]`"),
+        ));
+    }
 }
 
 fn proofs(artifact: &mut PlannedArtifact, over: &Override) {

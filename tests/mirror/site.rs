@@ -41,6 +41,12 @@ impl Site {
         self.server.asked().len()
     }
 
+    /// How often a publisher's URL was asked for.
+    pub fn asked(&self, url: &str) -> usize {
+        let path = url.strip_prefix("https:/").unwrap_or(url);
+        self.server.asked().iter().filter(|asked| asked.path == path).count()
+    }
+
     pub fn url(&self, path: &str) -> String {
         self.server.url(path)
     }
@@ -94,11 +100,17 @@ impl Site {
 
     /// A run against the site, in a folder that they share.
     pub fn run(&self, line: &str) -> Ran {
+        Self::ran(&mut self.command(line))
+    }
+
+    pub fn command(&self, line: &str) -> Command {
         self.write("overrides.json", Value::Object(self.overrides.clone()).to_string().as_bytes());
         let mut test =
             Test::new().line(line).line("--ca-file ca.pem --store store --overrides overrides.json");
         test = test.args(["--mirror", &self.url("/")]);
-        Self::ran(test.command().current_dir(&self.home.folder))
+        let mut command = test.command();
+        command.current_dir(&self.home.folder);
+        command
     }
 
     /// A run in the same folder that is told nothing of the site.
