@@ -4,7 +4,7 @@
 mod cluster;
 mod guest;
 mod mirror;
-mod wine;
+pub mod wine;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -41,7 +41,7 @@ enum Runtime {
     Real,
 }
 
-fn programs() -> Option<PathBuf> {
+pub fn programs() -> Option<PathBuf> {
     // Building them takes half an hour, so they are asked for even in CI.
     let Some(programs) = std::env::var_os("IMAGEGEN_TEST_JOIN").map(PathBuf::from) else {
         println!("skipped: needs wine and the programs of ci/join/build (IMAGEGEN_TEST_JOIN)");
@@ -220,6 +220,6 @@ fn reset(wine: &Wine) {
     assert!(!wine.path(r"C:\etc\kubernetes\kubelet.conf").exists(), "{}", text(&done));
 }
 
-fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
