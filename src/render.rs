@@ -177,7 +177,10 @@ pub fn context(plan: &Plan) -> Value {
             let chosen = plan.selectors.get(&selector.name) == Some(&value.value);
             (format!("{}_{}", selector.name, value.value), json!(chosen))
         })
-        .chain([("updates".to_owned(), json!(plan.searches_updates()))])
+        .chain([
+            ("updates".to_owned(), json!(plan.searches_updates())),
+            ("signed_scripts".to_owned(), json!(plan.signing.is_some())),
+        ])
         .collect();
     let packer = plan.packer.as_ref();
     let plugin = packer.and_then(|packer| packer.plugins.first());

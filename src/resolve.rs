@@ -133,6 +133,7 @@ pub fn resolve(
         known: known_names(catalog)?,
         catalog: catalog_digest,
         policy: None,
+        signing: None,
     })
 }
 

@@ -94,6 +94,18 @@ function Get-Digest {
     (Get-FileHash -LiteralPath $Path -Algorithm $Algorithm).Hash.ToLowerInvariant()
 }
 
+# Lower-case SHA-256 of bytes.
+function Get-ByteDigest {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [byte[]] $Bytes)
+    $sha256 = [Security.Cryptography.SHA256]::Create()
+    try {
+        [BitConverter]::ToString($sha256.ComputeHash($Bytes)).Replace('-', '').ToLowerInvariant()
+    } finally {
+        $sha256.Dispose()
+    }
+}
+
 # A file appears under its final name only by a move within its folder, where it also inherited its access.
 function Move-Partial {
     [CmdletBinding()]
