@@ -5,6 +5,7 @@ mod cluster;
 mod doctor;
 mod join_data;
 mod network;
+mod scripts;
 mod selection;
 mod verify;
 
@@ -18,6 +19,7 @@ pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use doctor::DoctorArgs;
 pub use join_data::JoinDataArgs;
 pub use network::{FetchArgs, NetworkArgs, PinArgs, StoreArgs, StoreWhat};
+pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
 pub use selection::SelectionArgs;
 use selection::{component, pair};
 pub use verify::VerifyArgs;
@@ -115,6 +117,8 @@ pub enum Command {
     #[command(after_help = "Example:
   imagegen doctor --target azure --k8s 1.36.4")]
     Doctor(DoctorArgs),
+    /// Give out the guest's scripts to be read or signed, and sign them
+    Scripts(ScriptsArgs),
     /// Look after the store of downloaded files
     Store(StoreArgs),
     /// Carry a build across an air gap: everything it needs in one checked zip
@@ -194,6 +198,8 @@ pub struct BuildArgs {
     #[command(flatten)]
     pub lock: LockUseArgs,
     #[command(flatten)]
+    pub scripts: OwnScriptsArgs,
+    #[command(flatten)]
     pub workspace: WorkspaceArgs,
 
     /// Write the workspace and stop: no network, no credentials, no Packer.
@@ -219,6 +225,8 @@ pub struct RenderArgs {
     #[command(flatten)]
     pub lock: LockUseArgs,
     #[command(flatten)]
+    pub scripts: OwnScriptsArgs,
+    #[command(flatten)]
     pub workspace: WorkspaceArgs,
 }
 
@@ -228,6 +236,8 @@ pub struct PlanArgs {
     pub selection: SelectionArgs,
     #[command(flatten)]
     pub lock: LockUseArgs,
+    #[command(flatten)]
+    pub scripts: OwnScriptsArgs,
 
     /// Show the predicted machine: services, files with access control and origin, registry, ports.
     #[arg(long)]

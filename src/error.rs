@@ -20,6 +20,7 @@ use crate::policy::PolicyError;
 use crate::prove::ProveError;
 use crate::render::RenderError;
 use crate::resolve::ResolveError;
+use crate::scripts::{ForeignScripts, SignError};
 use crate::tools::ToolError;
 use crate::verify::{NotProven, ProofError};
 
@@ -177,7 +178,15 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             BundleError::Write { .. } | BundleError::File(_) => ErrorClass::Internal,
         });
     }
-    if cause.is::<ProofError>() {
+    if let Some(error) = cause.downcast_ref::<SignError>() {
+        return Some(match error {
+            SignError::NoProgram => ErrorClass::Usage,
+            SignError::Proof { .. } => ErrorClass::Verification,
+            SignError::Interrupted => ErrorClass::Interrupted,
+            SignError::Failed { .. } | SignError::Exec(_) | SignError::File(_) => ErrorClass::Internal,
+        });
+    }
+    if cause.is::<ProofError>() || cause.is::<ForeignScripts>() {
         return Some(ErrorClass::Verification);
     }
     if cause.is::<HttpError>() || cause.is::<UpstreamError>() {
@@ -236,6 +245,12 @@ fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
         return problems.iter().map(|problem| problem.instead.clone()).collect();
     }
     if let Some(error) = cause.downcast_ref::<RenderError>() {
+        return error.hints();
+    }
+    if let Some(error) = cause.downcast_ref::<ForeignScripts>() {
+        return error.hints();
+    }
+    if let Some(error) = cause.downcast_ref::<SignError>() {
         return error.hints();
     }
     if let Some(NotReady { hints, .. }) = cause.downcast_ref() {

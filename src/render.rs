@@ -181,6 +181,7 @@ pub fn context(plan: &Plan) -> Value {
         .chain([
             ("updates".to_owned(), json!(plan.searches_updates())),
             ("media".to_owned(), json!(plan.delivery == Delivery::Media)),
+            ("signed_scripts".to_owned(), json!(plan.signing.is_some())),
         ])
         .collect();
     let packer = plan.packer.as_ref();

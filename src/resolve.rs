@@ -146,6 +146,7 @@ pub fn resolve(
         known: known_names(catalog)?,
         catalog: catalog_digest,
         policy: None,
+        signing: None,
     })
 }
 

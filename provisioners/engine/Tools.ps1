@@ -113,6 +113,18 @@ function Read-Argument {
     $Matches[1] -creplace '\\(["\\])', '$1'
 }
 
+# Lower-case SHA-256 of bytes.
+function Get-ByteDigest {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [byte[]] $Bytes)
+    $sha256 = [Security.Cryptography.SHA256]::Create()
+    try {
+        [BitConverter]::ToString($sha256.ComputeHash($Bytes)).Replace('-', '').ToLowerInvariant()
+    } finally {
+        $sha256.Dispose()
+    }
+}
+
 # A file appears under its final name only by a move within its folder, where it also inherited its access.
 function Move-Partial {
     [CmdletBinding()]

@@ -21,6 +21,7 @@ use crate::ui::Printer;
 use super::fetch::{Job, pin_online, tools};
 use super::network::fetcher;
 use super::prepare::{Trees, locked_plan_and_policy, predicted, trees};
+use super::scripts::own_scripts;
 
 /// What `build --no-bake` and `render` say.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -35,14 +36,16 @@ pub struct RenderOutput {
 }
 
 pub(super) fn render(args: &RenderArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
-    let (plan, _) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    let mut trees = trees(manifests)?;
+    let (mut plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    own_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     write(plan, &args.workspace, &trees, printer)?.say(printer)
 }
 
 pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
+    let mut trees = trees(manifests)?;
     let (mut plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    own_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     // With `--locked` nothing is pinned here: the lock is what was reviewed.
     if !args.no_bake && !args.lock.locked {
         bake::check(&plan)?;

@@ -163,6 +163,7 @@ fn own_packer(program: &Path, checks: &mut Checks) {
         // Packer would ask its home page for a newer one.
         environment: BTreeMap::from([("CHECKPOINT_DISABLE".to_owned(), "1".into())]),
         interactive: false,
+        input: None,
     };
     let mut first = None;
     let ended = exec::run(&run, |line| {

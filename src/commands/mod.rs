@@ -17,6 +17,7 @@ mod pin;
 mod plan;
 pub mod prepare;
 mod schema;
+mod scripts;
 mod store;
 mod verify;
 
@@ -52,6 +53,7 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Bundle(args) => bundle::bundle(&args, manifests, printer),
         Command::Doctor(args) => doctor::doctor(&args, manifests, printer),
         Command::Verify(args) => verify::verify(&args, manifests, printer),
+        Command::Scripts(args) => scripts::scripts(&args, manifests, printer),
         Command::Store(args) => store::store(&args, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
         Command::Outdated(args) => outdated::outdated(&args, manifests, printer),

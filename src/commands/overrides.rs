@@ -48,28 +48,28 @@ pub(super) fn load(overrides: &mut Overrides, folder: &Path) -> anyhow::Result<(
         if let Some(signature) = &mut over.signature
             && let Some(key) = &mut signature.key
         {
-            inline(name, "signature.key", key, folder)?;
+            inline(&format!("override {name}.signature.key"), key, folder)?;
         }
         if let Some(roots) = &mut over.roots {
-            inline(name, "roots", roots, folder)?;
+            inline(&format!("override {name}.roots"), roots, folder)?;
         }
     }
     Ok(())
 }
 
-fn inline(name: &str, field: &str, value: &mut String, folder: &Path) -> anyhow::Result<()> {
+fn inline(field: &str, value: &mut String, folder: &Path) -> anyhow::Result<()> {
     if !is_content(value) {
         let path: PathBuf = folder.join(&*value);
         // A name without file is one of the catalog's keys; an unknown one is told when it is used.
         let Some(bytes) = fs::read_if_there(&path)? else { return Ok(()) };
         *value = String::from_utf8(bytes).map_err(|_| UsageError {
-            message: format!("override {name}.{field}: {} is no text", path.display()),
+            message: format!("{field}: {} is no text", path.display()),
             hint: Some("give keys and certificates in PEM".to_owned()),
         })?;
     }
     if value.contains("PRIVATE KEY") || value.contains("secret key") {
         return Err(UsageError {
-            message: format!("override {name}.{field} is a private key"),
+            message: format!("{field} is a private key"),
             hint: Some("give the public key; the private one belongs where you sign".to_owned()),
         }
         .into());
@@ -103,6 +103,12 @@ pub(super) fn policy(args: &SelectionArgs, plan: &mut Plan) -> anyhow::Result<Po
 pub(super) fn read_policy(args: &SelectionArgs) -> anyhow::Result<Policy> {
     match &args.policy {
         None => Ok(Policy { name: "default".to_owned(), ..Policy::default() }),
-        Some(path) => Ok(json::parse(&path.display().to_string(), &fs::read(path)?)?),
+        Some(path) => {
+            let mut policy: Policy = json::parse(&path.display().to_string(), &fs::read(path)?)?;
+            if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
+                inline("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
+            }
+            Ok(policy)
+        }
     }
 }

@@ -15,6 +15,7 @@ pub mod policy;
 pub mod resource;
 pub mod rules;
 pub mod selection;
+pub mod signing;
 pub mod situation;
 pub mod step;
 pub mod target;

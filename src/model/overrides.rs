@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::component::{Member, PayloadKind, SignatureKind};
 
-/// Component name, or the beginning of a URL that ends with `/`, → what replaces it.
+/// Component name, or the beginning of a URL that ends with `/`, → what replaces it. A guest script
+/// is named `scripts/<path>` and takes `sha256` alone.
 pub type Overrides = BTreeMap<String, Override>;
+
+/// What the key of a guest script begins with.
+pub const SCRIPTS: &str = "scripts/";
 
 /// Replaces parts of how a component is published. In URLs `{version}` and `{version_}` stand for
 /// the version, as in the catalog.

@@ -14,6 +14,7 @@ use super::kubernetes::KubernetesLine;
 use super::policy::PolicyUsed;
 use super::resource::PinAlgorithm;
 use super::selection::{ImageDefinition, Proxy};
+use super::signing::Signing;
 use super::situation::Situation;
 use super::target::Target;
 use super::version::Version;
@@ -59,6 +60,8 @@ pub struct Plan {
     pub catalog: String,
     /// None where the user named no policy.
     pub policy: Option<PolicyUsed>,
+    /// None where no policy demands signed scripts.
+    pub signing: Option<Signing>,
 }
 
 impl Plan {

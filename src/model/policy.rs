@@ -38,6 +38,9 @@ pub struct Policy {
     /// Refuse a Kubernetes release that its line's security floor excludes.
     #[serde(default)]
     pub refuse_below_security_floor: bool,
+    /// Guest scripts must be signed, and the guest runs them under `AllSigned`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_scripts: Option<SignedScripts>,
     /// The worst verdict that a required proof may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_verdict: Option<Verdict>,
@@ -70,6 +73,22 @@ impl AllowedHosts {
             }
         })
     }
+}
+
+/// Who may have signed the guest scripts (`--scripts DIR`). One of the two lists is needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SignedScripts {
+    /// Publishers (`O=…,CN=…`), one of which the signer must be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub publishers: Vec<String>,
+    /// Certificates in PEM, or a file of them beside the policy, that signer and timestamp must lead to; in the
+    /// place of the catalog's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roots: Option<String>,
+    /// Without a timestamp the scripts of a node stop to run when the signer's certificate ends.
+    #[serde(default)]
+    pub require_timestamp: bool,
 }
 
 /// Proofs that are demanded of some components.

@@ -3,15 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::embedded::{Tree, sha256};
 use crate::guest::{Guest, plan_json};
 use crate::lock::Lock;
 use crate::model::plan::Plan;
+use crate::model::resource::CertificateStore;
+use crate::scripts::INSTALL;
 
 use super::{RenderError, Workspace, context, hcl, payload};
-
-/// The script of the bundle, and where it is kept.
-const INSTALL: (&str, &str) = ("Install.ps1", "host/Install.ps1");
 
 /// Names of a bundle's archive and of the file with its checksum.
 #[must_use]
@@ -33,9 +35,18 @@ pub(super) fn bundle(
         .into_iter()
         .map(|(name, bytes)| (name, bytes.to_vec()))
         .collect();
-    let (name, path) = INSTALL;
-    let script = provisioners.get(path).ok_or_else(|| RenderError::Missing(path.to_owned()))?;
-    files.insert(name.to_owned(), script.to_vec());
+    let script = provisioners.get(INSTALL).ok_or_else(|| RenderError::Missing(INSTALL.to_owned()))?;
+    files.insert("Install.ps1".to_owned(), script.to_vec());
+    // Whoever runs a bundle trusts its signer before it starts: nothing of it runs otherwise.
+    for certificate in plan.signing.iter().flat_map(|signing| &signing.certificates) {
+        let store = match certificate.store {
+            CertificateStore::Root => "Root",
+            CertificateStore::Authority => "CA",
+            CertificateStore::TrustedPublisher => "TrustedPublisher",
+        };
+        let name = format!("certificates/{store}-{}.cer", &certificate.sha256[..16]);
+        files.insert(name, STANDARD.decode(&certificate.content).unwrap_or_default());
+    }
     files.insert("README.md".to_owned(), hcl::rendered(packer, "bundle.md", &context(plan))?.into_bytes());
     let lock_text = lock.encode();
     let digest = sha256(lock_text.as_bytes());

@@ -67,7 +67,8 @@ pub(super) fn choose(
     };
     // Packer and its plugins are no part of the image.
     let is_tool = |name: &str| name.starts_with("packer");
-    let unused = |key: &&String| !is_prefix(key) && !is_tool(key) && !planned(key);
+    let elsewhere = |key: &str| is_prefix(key) || overrides::is_script(key) || is_tool(key);
+    let unused = |key: &&String| !elsewhere(key) && !planned(key);
     for name in selection.overrides.keys().filter(unused) {
         catalog.component(name)?;
         refusals.push(Refusal::new(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::component::{
     Authenticode, ChecksumFile, ChecksumFormat, Confidence, DigestAlgorithm, Signature,
 };
-use crate::model::overrides::{Override, Overrides, is_prefix, mirrored};
+use crate::model::overrides::{Override, Overrides, SCRIPTS, is_prefix, mirrored};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 use crate::model::resource::PinAlgorithm;
 use crate::model::url::file_name;
@@ -14,6 +14,11 @@ use super::artifacts::fill;
 use super::refusal::Refusal;
 
 const SOURCE: &str = "the image definition's overrides";
+
+/// Whether a key of the overrides is a guest script.
+pub(super) fn is_script(key: &str) -> bool {
+    key.starts_with(SCRIPTS)
+}
 
 /// What is wrong with the overrides as such, whatever they are applied to.
 pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Refusal>) {
@@ -26,6 +31,10 @@ pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Refusal>) {
             {
                 refusals.push(refusal(key, &wrong, "give it in lower-case hexadecimal digits"));
             }
+        }
+        if is_script(key) && (Override { sha256: None, ..over.clone() }) != Override::default() {
+            let instead = "give `sha256` alone; the files come from `--scripts DIR`";
+            refusals.push(refusal(key, "a guest script is named by its digest", instead));
         }
         if is_prefix(key) {
             let url = over.url.as_deref().unwrap_or_default();

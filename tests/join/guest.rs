@@ -22,6 +22,7 @@ const WRAPPER: &str = r"C:\windows\svcwrap.exe";
 /// Types of which Wine has nothing to set.
 const RECORDED: &[&str] = &[
     "assertion",
+    "certificate",
     "defenderExclusion",
     "firewallRule",
     "localUser",
