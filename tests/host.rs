@@ -230,3 +230,40 @@ fn pipelines_for_users_are_yaml() {
         }
     }
 }
+
+/// The join fills in a pod network's configuration where nobody else does.
+#[test]
+fn a_node_knows_whether_its_pod_network_is_its_own_to_configure() {
+    for (selection, network) in [
+        ("--k8s 1.36.0 --cni win-bridge", Some("10-win-bridge.conf")),
+        ("--k8s 1.36.0 --cni sdnoverlay", Some("10-sdnoverlay.conf")),
+        ("--k8s 1.36.0 --cni l3", Some("10-l3.conf")),
+        ("--k8s 1.36.0 --cni azure-cni", Some("10-azure.conflist")),
+        ("--k8s 1.36.0 --cni flannel-overlay --host-access services", Some("10-flannel.conf")),
+        ("--k8s 1.36.0 --cni flannel-overlay", None),
+        ("--k8s 1.36.0 --cni calico", None),
+        ("--k8s 1.36.0", None),
+    ] {
+        let test = Test::new().line(&format!("render --target host {selection} --out o"));
+        test.succeeds();
+        let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).expect("JSON");
+        let resources = plan["resources"].as_array().expect("resources");
+        let file = |end: &str| {
+            let found = resources
+                .iter()
+                .find(|it| it["properties"]["path"].as_str().is_some_and(|path| path.ends_with(end)));
+            found.and_then(|it| it["properties"]["content"].as_str())
+        };
+        let facts = file(r"\node.conf").expect("node.conf");
+        let line = facts.lines().find_map(|line| line.strip_prefix("network="));
+        assert_eq!(line, network.map(|name| format!(r"C:\k\cni\{name}")).as_deref(), "{selection}");
+        // What it names is laid, and its marks are those that the join knows.
+        let Some(name) = network else { continue };
+        let template = file(&format!(r"\{name}")).expect(name);
+        let script = include_str!("../provisioners/node/Network.ps1");
+        for mark in template.split('"').filter(|text| text.contains('@')) {
+            let mark = mark.split('@').nth(1).expect("mark");
+            assert!(script.contains(&format!("'@{mark}@'")), "{selection}: nobody fills in {mark}");
+        }
+    }
+}

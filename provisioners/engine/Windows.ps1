@@ -532,6 +532,14 @@ function Invoke-HostNetwork {
     if ($null -ne $answer.PSObject.Properties['Output']) { $answer.Output }
 }
 
+# The card with an address, and the length of its network's prefix.
+function Get-NetworkCard {
+    [CmdletBinding()]
+    param([string] $Address)
+    $found = @(Get-NetIPAddress -IPAddress $Address)[0]
+    @{ name = $found.InterfaceAlias; length = [int]$found.PrefixLength }
+}
+
 # powercfg speaks the language of the system: only the GUID is looked at.
 function Get-PowerPlan {
     [CmdletBinding()]

@@ -9,6 +9,7 @@ $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 $script:Root = $Root
 . "$PSScriptRoot/../engine/Tools.ps1"
+. "$PSScriptRoot/Network.ps1"
 . $Platform
 
 # node.conf as a table of lists: a line is `name=value`, and a name may come several times.
@@ -223,6 +224,7 @@ function Complete-Join {
         Start-Sleep -Milliseconds 500
     }
     Write-NodeLine -Text 'the kubelet is registered and well'
+    Complete-Network -Facts $facts
     # As a service it needs the cluster's configuration, which the join does not bring.
     if (Test-Path -LiteralPath "$($facts.proxyConf)" -PathType Leaf) {
         foreach ($name in Select-Service -Names $facts.after) { Set-ServiceStart -Name $name -StartType 'auto' }

@@ -436,6 +436,12 @@ function Remove-Task {
 }
 
 # Kinds are areas of their own; a network's name is its ID too.
+function Get-NetworkCard {
+    [CmdletBinding()]
+    param([string] $Address)
+    @{ name = (Get-Simulation -Area 'cards' -Name $Address); length = 20 }
+}
+
 function Invoke-HostNetwork {
     [CmdletBinding()]
     param([string] $Method, [string] $Path, [string] $Body = '')

@@ -609,6 +609,45 @@ function Test-Upgrade {
     Assert-That -Name 'the kubelet runs again' -Holds ((Get-ServiceConfig -Name 'kubelet').state -eq 'running')
 }
 
+# A pod network without an agent: its configuration is filled in from the cluster.
+function Test-NodeNetwork {
+    param([string] $Source)
+    $world = New-NodeWorld -Source $Source
+    $facts = "`nkubectl=C:\k\kubectl.exe`nnetwork=C:\k\cni\10-win-bridge.conf`ncniConf=C:\etc\cni\net.d"
+    [IO.File]::AppendAllText("$world/C/imagegen/node.conf", $facts)
+    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
+    $template = '@NODE_ADDRESS@ @NODE_POD_NETWORK@ @NODE_POD_GATEWAY@ @NETWORK_CARD@ @NODE_NETWORK@ '
+    $template += '@POD_NETWORK@ @SERVICE_NETWORK@ @DNS_SERVER@ @DNS_DOMAIN@'
+    Write-TextFile -Path 'C:\k\cni\10-win-bridge.conf' -Content $template
+    $kubelet = "clusterDNS:`n- 10.96.0.10`nclusterDomain: a.test`n"
+    Write-TextFile -Path 'C:\var\lib\kubelet\config.yaml' -Content $kubelet
+    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
+    $end = '--output json --kubeconfig C:\etc\kubernetes\kubelet.conf'
+    $node = '{"spec":{"podCIDR":"10.244.3.0/24"},"status":{"addresses":[{"type":"Hostname","address":"x"},'
+    $node += '{"type":"InternalIP","address":"10.1.18.7"}]}}'
+    $answer = @{ exitCode = 0; output = "Warning: old`n$node`n" }
+    Set-Simulation -Area 'programs' -Name "C:\k\kubectl.exe get node $name $end" -Value $answer
+    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
+    $map = "C:\k\kubectl.exe get configmap kubeadm-config --namespace kube-system $end"
+    $settings = 'networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/12\n'
+    $answer = @{ exitCode = 0; output = "{`"data`":{`"ClusterConfiguration`":`"$settings`"}}" }
+    Set-Simulation -Area 'programs' -Name $map -Value $answer
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'a network is filled in' -Run $run -Code 0
+    $found = "$(Get-Content -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf' -Raw)"
+    $wanted = '10.1.18.7 10.244.3.0/24 10.244.3.2 Ethernet 2 10.1.16.0/20 '
+    $wanted += '10.244.0.0/16 10.96.0.0/12 10.96.0.10 a.test'
+    Assert-That -Name 'the network is the cluster''s' -Holds ($found -ceq $wanted) -Detail $found
+
+    $answer = @{ exitCode = 0; output = '{"data":{"ClusterConfiguration":"networking: {}"}}' }
+    Set-Simulation -Area 'programs' -Name $map -Value $answer
+    Remove-Item -LiteralPath "$world/C/etc/cni/net.d/10-win-bridge.conf" -Force
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'a network that nobody knows' -Run $run -Code 1
+    $left = Test-Path -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf'
+    Assert-That -Name 'no half configuration' -Holds (-not $left)
+}
+
 Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
 $own = "$PSScriptRoot/plan.json"
 $env:IMAGEGEN_SIMULATION = $script:World
@@ -624,6 +663,7 @@ try {
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
     Test-NodeLife -Source $own
+    Test-NodeNetwork -Source $own
     Test-Upgrade -Source $own
 } finally {
     Remove-PSDrive -Name 'C' -Scope Global -Force

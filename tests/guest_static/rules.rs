@@ -74,13 +74,14 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 9] = [
+const LOADED: [&str; 10] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
     r#""$PSScriptRoot/../engine/Tools.ps1""#,
     r#""$PSScriptRoot/../engine/Invoke-Plan.ps1""#,
     r#""$Destination/engine/Invoke-Plan.ps1""#,
+    r#""$PSScriptRoot/Network.ps1""#,
     "$Platform",
     "$file.FullName",
     "$Meanwhile",
