@@ -137,7 +137,7 @@ fn an_interrupt_lets_packer_clean_up() {
 }
 
 /// Programs that the simulated cloud is made of.
-fn simulation() -> Option<PathBuf> {
+pub fn simulation() -> Option<PathBuf> {
     let packer = needs("IMAGEGEN_TEST_PACKER", "Packer")?;
     for tool in ["python3", "unshare", "ip", "openssl"] {
         let there = Command::new("sh")
@@ -194,7 +194,15 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
 
 /// The test's command against the simulated cloud and guest.
 fn simulated(test: &Test, records: &Path, options: &[&str]) -> std::process::Output {
-    let inner = test.command();
+    simulated_command(&test.command(), &test.folder, records, options)
+}
+
+pub fn simulated_command(
+    inner: &Command,
+    folder: &Path,
+    records: &Path,
+    options: &[&str],
+) -> std::process::Output {
     Command::new("python3")
         .arg(root().join("tests/support/fakes/run.py"))
         .arg("--workdir")
@@ -203,8 +211,8 @@ fn simulated(test: &Test, records: &Path, options: &[&str]) -> std::process::Out
         .arg("--")
         .arg(inner.get_program())
         .args(inner.get_args())
-        .current_dir(&test.folder)
-        .env("HOME", &test.folder)
+        .current_dir(folder)
+        .env("HOME", folder)
         .output()
         .expect("python3 starts")
 }

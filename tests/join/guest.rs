@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Map, Value};
@@ -41,6 +42,15 @@ pub struct Laid {
     pub services: BTreeMap<String, Map<String, Value>>,
     registry: BTreeMap<(String, String), (String, Value)>,
     path: Vec<String>,
+}
+
+/// Lays what arrived where a machine unpacks it, and gives the plan that is in it.
+pub fn unpack(wine: &Wine, payload: &Path) -> Value {
+    let folder = wine.path(r"C:\imagegen");
+    let done =
+        Command::new("python3").args(["-m", "zipfile", "-e"]).args([payload, &folder]).status().unwrap();
+    assert!(done.success());
+    serde_json::from_slice(&fs::read(folder.join("guest-plan.json")).unwrap()).unwrap()
 }
 
 pub fn lay(wine: &Wine, plan: &Value) -> Laid {

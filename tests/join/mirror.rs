@@ -31,8 +31,9 @@ impl Mirror {
         Self { folder: folder.to_owned(), server }
     }
 
-    /// Puts a file of the same layout here for each artifact of the plan, and writes the overrides for them.
-    pub fn fill(&self, plan: &Value, programs: &Path, real: bool, overrides: &Path) {
+    /// Puts a file of the same layout here and into a store for each artifact of the plan, and writes the overrides
+    /// for them.
+    pub fn fill(&self, plan: &Value, programs: &Path, real: bool, folder: &Path) {
         let mut given = Map::new();
         for resource in plan["resources"].as_array().unwrap() {
             let properties = &resource["properties"];
@@ -52,12 +53,15 @@ impl Mirror {
                 fs::write(self.folder.join(name), format!("stands for {name}\n")).unwrap();
             }
             let digest = imagegen::embedded::sha256(&fs::read(self.folder.join(name)).unwrap());
+            let object = folder.join(format!("store/objects/sha256/{}/{digest}", &digest[..2]));
+            fs::create_dir_all(object.parent().unwrap()).unwrap();
+            fs::hard_link(self.folder.join(name), object).unwrap();
             given.insert(
                 component.to_owned(),
                 json!({"url": format!("http://127.0.0.1:{PORT}/{name}"), "sha256": digest}),
             );
         }
-        fs::write(overrides, Value::Object(given).to_string()).unwrap();
+        fs::write(folder.join("overrides.json"), Value::Object(given).to_string()).unwrap();
     }
 }
 
