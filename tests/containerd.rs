@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::join;
 use crate::join::wine::{Held, Wine};
+use crate::support::server::{Server, Step};
 use crate::support::{Test, root};
 
 const PIPE: &str = r"\\.\pipe\containerd-containerd";
@@ -41,6 +42,10 @@ const USUAL: &[&str] = &[
     "snapshotter doesn't export root path",
     "multiple differs match for platform",
 ];
+/// Where a test asks for no image.
+const MIRROR: &str = "https://mirror.example:5000";
+/// What nobody finds but through a mirror.
+const IMAGE: &str = "registry.invalid:5000/library/x:1";
 /// Plugins that are not for this machine, or that nobody configured.
 const SKIPPED: &[&str] = &["blockcim", "cimfs", "otlp", "tracing", "metrics", "grpc-tcp", "debug"];
 
@@ -51,7 +56,7 @@ struct Planned {
     configuration: String,
 }
 
-fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool) -> Planned {
+fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool, mirror: &str) -> Planned {
     let mut selection = ImageDefinition {
         target: Some("azure".to_owned()),
         kubernetes: Some(kubernetes.to_owned()),
@@ -60,6 +65,7 @@ fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool) -> 
     };
     selection.components.insert("containerd".to_owned(), version.parse().unwrap());
     selection.mirrors.insert("docker.io".to_owned(), vec!["https://mirror.example".to_owned()]);
+    selection.mirrors.insert("registry.invalid:5000".to_owned(), vec![mirror.to_owned()]);
     selection.features.extend(hypervisor.then(|| "hyper-v".to_owned()));
     let plan = plan(&selection, trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
     let (guest, prediction) = predicted(&plan, trees).unwrap();
@@ -101,6 +107,7 @@ fn machine() -> Option<Machine> {
         }
     }
     let machine = Machine { wine, _test: test };
+    std::fs::copy(built.join("ask.exe"), machine.wine.path(r"C:\ask.exe")).unwrap();
     machine.stop();
     Some(machine)
 }
@@ -259,7 +266,7 @@ fn every_minor_takes_each_value_of_its_configuration() {
     let trees = trees(None).unwrap();
     for (version, kubernetes) in VERSIONS {
         for hypervisor in [false, true] {
-            let planned = planned(&trees, version, kubernetes, hypervisor);
+            let planned = planned(&trees, version, kubernetes, hypervisor, MIRROR);
             assert_eq!(planned.configuration.contains("runhcs-wcow-hypervisor"), hypervisor, "{version}");
             let configuration = planned.configuration.as_bytes();
             assert!(texts(&toml(configuration)).len() > 8, "{}", planned.configuration);
@@ -278,7 +285,7 @@ fn mistakes_in_a_configuration_are_seen() {
     let trees = trees(None).unwrap();
     let content = |version: &str| {
         let (_, kubernetes) = VERSIONS.iter().find(|(known, _)| *known == version).unwrap();
-        planned(&trees, version, kubernetes, true).configuration
+        planned(&trees, version, kubernetes, true, MIRROR).configuration
     };
     for (version, of, from, to, said) in [
         // Dropped in silence.
@@ -321,6 +328,14 @@ fn mistakes_in_a_configuration_are_seen() {
     assert!(daemon.log.contains("no corresponding runtime configured"), "{}", daemon.log);
     assert!(!unusual(&daemon.log).is_empty());
     machine.stop();
+    let old = content("2.1.4").replace("bin_dirs = [\"C:/opt/cni/bin\"]", "bin_dir = \"C:/opt/cni/bin\"");
+    machine.write(r"C:\tried.toml", old.as_bytes());
+    let daemon = machine.start("2.1.4", &["--config", r"C:\tried.toml"]);
+    assert!(daemon.log.contains("successfully booted"), "{}", daemon.log);
+    let _held = machine.wine.hold(PIPE);
+    let (ready, lasting, _) = asked(&machine.wine);
+    assert!(ready && !lasting);
+    machine.stop();
 }
 
 /// Lines of a daemon's log that tell of a problem.
@@ -335,9 +350,11 @@ fn unusual(log: &str) -> Vec<&str> {
 fn every_minor_loads_the_cri_plugin() {
     let Some(machine) = machine() else { return };
     let trees = trees(None).unwrap();
+    let nothing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let mirror = Server::new(|_| vec![Step::Send(nothing.to_vec()), Step::Close]);
     for (version, kubernetes) in VERSIONS {
         for hypervisor in [false, true] {
-            let planned = planned(&trees, version, kubernetes, hypervisor);
+            let planned = planned(&trees, version, kubernetes, hypervisor, &mirror.url(""));
             for (path, content) in &planned.files {
                 machine.write(path, content.as_bytes());
             }
@@ -353,7 +370,15 @@ fn every_minor_loads_the_cri_plugin() {
             } else {
                 assert!(daemon.log.contains("successfully booted"), "{version}: {}", daemon.log);
                 let _held: Held = machine.wine.hold(PIPE);
-                answers(&machine.wine, version);
+                plugins(&machine.wine, version);
+                let before = mirror.asked().len();
+                let (ready, lasting, pulled) = asked(&machine.wine);
+                assert!(ready && lasting, "{version}");
+                assert!(pulled.contains("registry.invalid:5000/library/x:1"), "{version}: {pulled}");
+                let wanted: Vec<String> =
+                    mirror.asked()[before..].iter().map(|asked| asked.path.clone()).collect();
+                let manifest = "/v2/library/x/manifests/1?ns=registry.invalid%3A5000";
+                assert!(wanted.iter().any(|path| path == manifest), "{version}: {wanted:?}, {pulled}");
             }
             machine.stop();
         }
@@ -383,17 +408,12 @@ fn configured(version: &str, hypervisor: bool, configuration: &str, log: &str) {
     );
 }
 
-/// `ctr.exe` of the same version finds every plugin in its place, and nothing that will go away.
-fn answers(wine: &Wine, version: &str) {
-    let ctr = |arguments: &[&str]| {
-        let program = format!(r"C:\ctr-{version}.exe");
-        let mut all = vec![program.as_str(), "--address", PIPE];
-        all.extend(arguments);
-        let output = wine.run(60, &all);
-        assert!(output.status.success(), "{version} {arguments:?}: {}", join::text(&output));
-        join::text(&output)
-    };
-    let listed = ctr(&["plugins", "ls"]);
+/// `ctr.exe` of the same version finds every plugin in its place.
+fn plugins(wine: &Wine, version: &str) {
+    let program = format!(r"C:\ctr-{version}.exe");
+    let output = wine.run(60, &[&program, "--address", PIPE, "plugins", "ls"]);
+    let listed = join::text(&output);
+    assert!(output.status.success(), "{version}: {listed}");
     let plugins: Vec<(&str, &str, &str)> = listed
         .lines()
         .skip(1)
@@ -412,8 +432,21 @@ fn answers(wine: &Wine, version: &str) {
     for name in ["images", "runtime"] {
         assert_eq!(loaded("io.containerd.cri.v1", name), version.starts_with("2."), "{version}: {listed}");
     }
-    let deprecated = ctr(&["deprecations", "list"]);
-    assert!(!deprecated.contains("io.containerd.deprecation"), "{version}: {deprecated}");
+}
+
+/// What the CRI plugin answers a kubelet: that the runtime is ready and uses nothing that will go away, and that it
+/// asked for an image.
+fn asked(wine: &Wine) -> (bool, bool, String) {
+    let output = wine.run(60, &[r"C:\ask.exe", PIPE, IMAGE]);
+    assert!(output.status.success(), "{}", join::text(&output));
+    let answers: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let conditions = answers["status"]["conditions"].as_array().unwrap();
+    let holds = |name: &str| {
+        let condition = conditions.iter().find(|condition| condition["type"] == name);
+        condition.unwrap_or_else(|| panic!("no {name}: {answers}"))["status"] == true
+    };
+    let lasting = holds("ContainerdHasNoDeprecationWarnings");
+    (holds("RuntimeReady"), lasting, answers["pull"].as_str().unwrap().to_owned())
 }
 
 /// Each version of the table is built, and each minor that the catalog has is in it.
