@@ -27,6 +27,7 @@ mod join_data;
 mod matrix;
 mod mirror;
 mod packer;
+mod scripts;
 mod tidy;
 mod trust;
 mod verify;

@@ -94,16 +94,12 @@ function Get-Digest {
     (Get-FileHash -LiteralPath $Path -Algorithm $Algorithm).Hash.ToLowerInvariant()
 }
 
-# Lower-case SHA-256 of bytes.
+# Lower-case SHA-256 of bytes. Not by SHA256.Create, which a machine that keeps to FIPS refuses.
 function Get-ByteDigest {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [byte[]] $Bytes)
-    $sha256 = [Security.Cryptography.SHA256]::Create()
-    try {
-        [BitConverter]::ToString($sha256.ComputeHash($Bytes)).Replace('-', '').ToLowerInvariant()
-    } finally {
-        $sha256.Dispose()
-    }
+    $stream = New-Object -TypeName IO.MemoryStream -ArgumentList (, $Bytes)
+    (Get-FileHash -InputStream $stream -Algorithm SHA256).Hash.ToLowerInvariant()
 }
 
 # A file appears under its final name only by a move within its folder, where it also inherited its access.
