@@ -144,7 +144,7 @@ fn exported_scripts_are_those_that_a_guest_gets() {
     let host = Test::new().line("build --target host --k8s 1.36.4 --no-bake --out o");
     host.succeeds();
     let mut payload = members(&image.read("o/payload.zip"));
-    payload.retain(|path, _| path.ends_with("1"));
+    payload.retain(|path, _| path.ends_with('1'));
     payload.insert("host/Install.ps1".to_owned(), host.read("o/Install.ps1"));
     payload.insert("scripts.json".to_owned(), exported["scripts.json"].clone());
     assert_eq!(payload, exported);
@@ -244,8 +244,8 @@ type Change = fn(&Test);
 
 fn change(test: &Test, path: &str, change: impl FnOnce(String) -> String) {
     let path = test.folder.join("scripts").join(path);
-    let text = fs::read_to_string(&path).expect("script");
-    fs::write(&path, change(text)).expect("script");
+    let script = fs::read_to_string(&path).expect("script");
+    fs::write(&path, change(script)).expect("script");
 }
 
 fn remove(test: &Test, path: &str) {
@@ -269,7 +269,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
         (
             "one unsigned",
             |test| {
-                change(test, "engine/Tools.ps1", |text| text.split("\r\n# SIG #").next().unwrap().to_owned())
+                change(test, "engine/Tools.ps1", |text| text.split("\r\n# SIG #").next().unwrap().to_owned());
             },
             "",
             &["guest script engine/Tools.ps1: no embedded signature [unsigned]"],
@@ -299,7 +299,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
         (
             "code in the block",
             |test| {
-                change(test, "engine/Tools.ps1", |text| text.replace("# SIG # End", "whoami\r\n# SIG # End"))
+                change(test, "engine/Tools.ps1", |text| text.replace("# SIG # End", "whoami\r\n# SIG # End"));
             },
             "",
             &["engine/Tools.ps1", "[signature-block]"],
@@ -406,17 +406,17 @@ fn signing_says_what_it_lacks_and_changes_nothing() {
 #[test]
 fn the_script_comes_back_from_under_its_signature() {
     let Some(test) = bench() else { return };
-    let text = "# One\nfunction Get-One { 'ä' }\r\n\n";
+    let letters = "# One\nfunction Get-One { 'ä' }\r\n\n";
     let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     let bodies = [
         // Four letters are the fewest that can be signed.
         b"123\n".to_vec(),
         b"1234".to_vec(),
         b"# One\r\n2\r\n".to_vec(),
-        text.as_bytes().to_vec(),
-        [b"\xef\xbb\xbf", text.as_bytes()].concat(),
-        [b"\xff\xfe".as_slice(), &wide(text)].concat(),
-        [b"\xff\xfe".as_slice(), &wide(text.trim_end())].concat(),
+        letters.as_bytes().to_vec(),
+        [b"\xef\xbb\xbf", letters.as_bytes()].concat(),
+        [b"\xff\xfe".as_slice(), &wide(letters)].concat(),
+        [b"\xff\xfe".as_slice(), &wide(letters.trim_end())].concat(),
     ];
     for (number, body) in bodies.iter().enumerate() {
         let (input, output) = (format!("in{number}.ps1"), format!("out{number}.ps1"));

@@ -23,6 +23,7 @@ use crate::ui::{Downloads, Printer};
 use super::fetch::all;
 use super::network::{fetcher, headers, request, store};
 use super::prepare::{Trees, trees};
+use super::scripts::replace;
 
 /// What `imagegen bundle` says.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -42,10 +43,12 @@ pub struct BundleOutput {
 
 pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     match &args.what {
-        BundleWhat::Create { out, lock, images, network } => {
+        BundleWhat::Create { out, lock, images, scripts, network } => {
             let bytes = fs::read(lock)?;
             let lock = Lock::decode(&lock.display().to_string(), &bytes)?;
-            let index = create(out, &lock, images, network, &trees(manifests)?, printer)?;
+            let mut trees = trees(manifests)?;
+            replace(scripts, &lock.selection.overrides, &mut trees)?;
+            let index = create(out, &lock, images, network, &trees, printer)?;
             told(out, &index, lock.artifacts.len(), None, printer)
         }
         BundleWhat::Verify { file } => {
@@ -265,7 +268,7 @@ fn by_digest(name: &str, url: &str, digest: &str, login: &[(String, Secret)]) ->
     Request {
         digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
         headers: login.to_vec(),
-        ..Request::unknown(name.split('@').next().unwrap_or(name), &url, MAX_SIZE)
+        ..Request::unknown(name.split('@').next().unwrap_or(name), url, MAX_SIZE)
     }
 }
 
