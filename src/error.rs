@@ -14,6 +14,7 @@ use crate::join::JoinError;
 use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
 use crate::model::json::JsonError;
+use crate::model::upstream::UpstreamError;
 use crate::model::version::VersionError;
 use crate::policy::PolicyError;
 use crate::prove::ProveError;
@@ -161,7 +162,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
         return Some(match &*error.failure {
             FetchFailure::Interrupted => ErrorClass::Interrupted,
             FetchFailure::File(_) | FetchFailure::System(_) => ErrorClass::Internal,
-            failure if failure.is_wrong_bytes() => ErrorClass::Verification,
+            failure if failure.is_wrong_bytes() || failure.is_forbidden() => ErrorClass::Verification,
             _ => ErrorClass::Fetch,
         });
     }
@@ -188,7 +189,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     if cause.is::<ProofError>() || cause.is::<ForeignScripts>() {
         return Some(ErrorClass::Verification);
     }
-    if cause.is::<HttpError>() {
+    if cause.is::<HttpError>() || cause.is::<UpstreamError>() {
         return Some(ErrorClass::Fetch);
     }
     if cause.is::<Unpinned>() || cause.is::<DamagedStore>() || cause.is::<NotProven>() {

@@ -14,11 +14,12 @@ use serde_json::{Map, Value, json};
 use crate::embedded::{Tree, sha256};
 use crate::guest::{Guest, plan_json};
 use crate::lock::Lock;
+use crate::model::choice::Delivery;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::target::{PackerBase, Target, Variable};
 
-pub use bundle::{Archive, archive, archive_names};
+pub use bundle::archive_names;
 pub use hcl::template as hcl_template;
 
 /// Files of a workspace for Packer.
@@ -179,6 +180,7 @@ pub fn context(plan: &Plan) -> Value {
         })
         .chain([
             ("updates".to_owned(), json!(plan.searches_updates())),
+            ("media".to_owned(), json!(plan.delivery == Delivery::Media)),
             ("signed_scripts".to_owned(), json!(plan.signing.is_some())),
         ])
         .collect();

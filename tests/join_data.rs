@@ -268,6 +268,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("--kubelet-arg kubeconfig=x", 3, "imagegen explain --kubeconfig"),
         ("--kubelet-arg node-labels=a=b", 3, "--label KEY=VALUE"),
         ("--kubelet-arg=--v=2", 3, "without dashes"),
+        ("--kubelet-arg log-dir=\"C:\\log\"", 3, "a quotation mark"),
         ("--kubelet-arg v=2 --kubelet-arg v=3", 3, "given twice"),
         (
             "--kubelet-arg feature-gates=WindowsGracefulNodeShutdow=true",

@@ -16,6 +16,7 @@ mod catalog;
 mod cli;
 mod cluster;
 mod combinations;
+mod containerd;
 mod defects;
 mod detached;
 mod doctor;

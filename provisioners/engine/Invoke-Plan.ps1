@@ -10,7 +10,7 @@ One progress line per resource goes to the standard output, one JSON object with
 Exit codes: 0 done, 1 a resource failed, 2 plan or scripts refused, 8 checks failed or seal without a good report.
 
 .PARAMETER Phase
-bootstrap, prepare, install, test, seal, or firstboot on a clone.
+bootstrap, prepare, install, test, seal, or firstboot on a clone; join for command lines that kubeadm completes.
 
 .PARAMETER Mode
 apply brings the resources of the phase into their state; test only compares.
@@ -38,7 +38,7 @@ C:\imagegen\engine\Invoke-Plan.ps1 -Phase install -Mode apply
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)]
-    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal', 'firstboot')]
+    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal', 'firstboot', 'join')]
     [string] $Phase,
     [ValidateSet('apply', 'test')]
     [string] $Mode = 'apply',

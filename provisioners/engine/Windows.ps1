@@ -35,8 +35,19 @@ function Install-Msi {
 # A program that the plan names: exit code and text.
 function Invoke-Program {
     [CmdletBinding()]
-    param([string] $Program, [string[]] $Arguments = @())
-    Invoke-Native -Program $Program -Arguments $Arguments -Accept @()
+    param([string] $Program, [string[]] $Arguments = @(), [scriptblock] $Meanwhile)
+    Invoke-Native -Program $Program -Arguments $Arguments -Accept @() -Meanwhile $Meanwhile
+}
+
+# A script in a process that outlives the caller's session: WMI's, which no session takes along at its end.
+function Start-Detached {
+    [CmdletBinding()]
+    param([string] $Script, [string[]] $Arguments = @())
+    $words = @((Get-PowerShellPath), '-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy))
+    $line = Join-Argument -Arguments ($words + @('-File', $Script) + $Arguments)
+    $create = @{ ClassName = 'Win32_Process'; MethodName = 'Create'; Arguments = @{ CommandLine = $line } }
+    $code = (Invoke-CimMethod @create).ReturnValue
+    if ($code -ne 0) { throw "Win32_Process.Create returned $code for $Script" }
 }
 
 function Get-Sddl {

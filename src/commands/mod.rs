@@ -11,6 +11,7 @@ mod join_data;
 mod list;
 mod lock;
 mod network;
+mod outdated;
 mod overrides;
 mod pin;
 mod plan;
@@ -55,6 +56,7 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Scripts(args) => scripts::scripts(&args, manifests, printer),
         Command::Store(args) => store::store(&args, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
+        Command::Outdated(args) => outdated::outdated(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),
         Command::ClusterManifests(args) => cluster_manifests::cluster_manifests(&args, manifests, printer),
         Command::Conformance(args) => cluster_manifests::conformance(&args, manifests, printer),

@@ -17,11 +17,7 @@ use crate::policy::check_plan;
 /// # Errors
 /// A file cannot be read, or a text not be understood.
 pub(super) fn from_flags(args: &SelectionArgs) -> anyhow::Result<Overrides> {
-    let mut overrides = Overrides::new();
-    if let Some(mirror) = &args.mirror {
-        let url = if mirror.ends_with('/') { mirror.clone() } else { format!("{mirror}/") };
-        overrides.insert("https://".to_owned(), Override { url: Some(url), ..Override::default() });
-    }
+    let mut overrides = mirror(args.mirror.as_deref());
     if let Some(path) = &args.overrides {
         let mut given: Overrides = json::parse(&path.display().to_string(), &fs::read(path)?)?;
         load(&mut given, path.parent().unwrap_or(Path::new("")))?;
@@ -33,6 +29,13 @@ pub(super) fn from_flags(args: &SelectionArgs) -> anyhow::Result<Overrides> {
     }
     load(&mut overrides, Path::new(""))?;
     Ok(overrides)
+}
+
+/// All of the publishers below one URL.
+pub(super) fn mirror(url: Option<&str>) -> Overrides {
+    let url = url.map(|url| if url.ends_with('/') { url.to_owned() } else { format!("{url}/") });
+    let over = |url| ("https://".to_owned(), Override { url: Some(url), ..Override::default() });
+    url.map(over).into_iter().collect()
 }
 
 /// Puts what keys and certificates say in the place of the files that hold them, so that lock and
@@ -84,15 +87,28 @@ fn is_content(text: &str) -> bool {
 /// # Errors
 /// The file cannot be read or is no policy; the plan violates it.
 pub(super) fn policy(args: &SelectionArgs, plan: &mut Plan) -> anyhow::Result<Policy> {
-    let Some(path) = &args.policy else {
-        return Ok(Policy { name: "default".to_owned(), ..Policy::default() });
-    };
-    let mut policy: Policy = json::parse(&path.display().to_string(), &fs::read(path)?)?;
-    if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
-        inline("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
+    let policy = read_policy(args)?;
+    if args.policy.is_some() {
+        let sha256 = sha256(json::pretty(&policy).as_bytes());
+        plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
+        check_plan(&policy, plan)?;
     }
-    plan.policy =
-        Some(PolicyUsed { name: policy.name.clone(), sha256: sha256(json::pretty(&policy).as_bytes()) });
-    check_plan(&policy, plan)?;
     Ok(policy)
+}
+
+/// The policy itself, before there is a plan to hold against it.
+///
+/// # Errors
+/// The file cannot be read or is no policy.
+pub(super) fn read_policy(args: &SelectionArgs) -> anyhow::Result<Policy> {
+    match &args.policy {
+        None => Ok(Policy { name: "default".to_owned(), ..Policy::default() }),
+        Some(path) => {
+            let mut policy: Policy = json::parse(&path.display().to_string(), &fs::read(path)?)?;
+            if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
+                inline("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
+            }
+            Ok(policy)
+        }
+    }
 }

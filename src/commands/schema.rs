@@ -55,6 +55,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("machine", schema_for!(Machine)),
         ("overrides", schema_for!(Overrides)),
         ("packer", schema_for!(PackerBase)),
+        ("outdated", schema_for!(Vec<super::outdated::OutdatedOutput>)),
         ("plan", schema_for!(PlanOutput<'_>)),
         ("policy", schema_for!(Policy)),
         ("ports", schema_for!(Vec<PortUse>)),

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::embedded::Tree;
 use crate::model::choice::Runtime;
 use crate::model::kubernetes::FlagTable;
+use crate::model::overrides::mirrored;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::resource::PinAlgorithm;
 use crate::model::selection::{Network, Proxy};
@@ -138,8 +139,9 @@ fn updates(plan: &Plan, cache: &str) -> Value {
         .map(|file| {
             let short = file.sha256.get(..16).unwrap_or(&file.sha256);
             let path = format!("{cache}\\{short}-{}.msu", file.kb);
+            let moved = mirrored(&plan.selection.overrides, &file.url).map(|(url, _)| url);
             json!({
-                "kb": file.kb, "url": file.url, "algorithm": "sha256", "digest": file.sha256, "cache": path,
+                "kb": file.kb, "url": moved.as_ref().unwrap_or(&file.url), "algorithm": "sha256", "digest": file.sha256, "cache": path,
             })
         })
         .collect();

@@ -223,6 +223,7 @@ mod tests {
             "containerd",
             "arguments",
         ),
+        ("service", |m| m.services[2].arguments_file = None, "services", "kubelet", "argumentsFile"),
         ("windowsFeature", |m| m.features[0].installed = false, "features", "Containers", "installed"),
         ("firewallRule", |m| m.firewall[0].action = FirewallAction::Block, "firewall", "kubelet", "action"),
         ("portRange", |m| m.port_ranges[0].count = 1, "portRanges", "dynamic TCP 34000", "count"),

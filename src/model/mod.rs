@@ -19,5 +19,7 @@ pub mod signing;
 pub mod situation;
 pub mod step;
 pub mod target;
+pub mod upstream;
+pub mod url;
 pub mod version;
 pub mod windows;

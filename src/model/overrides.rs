@@ -76,6 +76,23 @@ pub struct SignatureOverride {
     pub issuer: Option<String>,
 }
 
+/// Whether a key of the overrides is the beginning of a URL.
+#[must_use]
+pub fn is_prefix(key: &str) -> bool {
+    key.contains("://")
+}
+
+/// Where a mirror has the bytes of this URL, with the headers that it wants. The longest prefix
+/// that fits counts.
+#[must_use]
+pub fn mirrored<'a>(overrides: &'a Overrides, url: &str) -> Option<(String, &'a BTreeMap<String, String>)> {
+    let (prefix, over) = overrides
+        .iter()
+        .filter(|(key, _)| is_prefix(key) && url.starts_with(key.as_str()))
+        .max_by_key(|(key, _)| key.len())?;
+    Some((format!("{}{}", over.url.as_deref()?, &url[prefix.len()..]), &over.headers))
+}
+
 /// Names that [`set`] knows.
 pub const FIELDS: &[&str] = &[
     "url",

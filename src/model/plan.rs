@@ -42,6 +42,8 @@ pub struct Plan {
     pub images: Vec<String>,
     pub proxy: Proxy,
     pub groups: Vec<PlannedGroup>,
+    /// Versions that are newer than the catalog's choice, because an update found them.
+    pub updated: BTreeMap<String, Version>,
     /// Values of the target's variables, defaults included. Never a secret.
     pub variables: BTreeMap<String, Value>,
     /// Chosen value of each of the target's selectors.
@@ -128,7 +130,7 @@ pub struct PlannedArtifact {
     pub component: String,
     pub version: Version,
     pub url: String,
-    /// Last part of the URL.
+    /// Last part of the publisher's URL, which is the name that images use.
     pub file: String,
     pub kind: PayloadKind,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

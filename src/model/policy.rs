@@ -20,7 +20,7 @@ pub struct Policy {
     /// Proofs that components must have; every rule that fits an artifact counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub require: Vec<Requirement>,
-    /// Host names that artifacts may come from; `*.example.com` takes in those below.
+    /// Host names that artifacts may come from, redirects included; `*.example.com` takes in those below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_hosts: Option<Vec<String>>,
     /// Publishers (`O=…,CN=…`) that Authenticode signatures may name.
@@ -44,6 +44,35 @@ pub struct Policy {
     /// The worst verdict that a required proof may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_verdict: Option<Verdict>,
+}
+
+impl Policy {
+    /// The hosts that may be asked; none where every host may.
+    #[must_use]
+    pub fn hosts(&self) -> Option<AllowedHosts> {
+        let patterns = self.allowed_hosts.clone()?;
+        Some(AllowedHosts { policy: self.name.clone(), patterns })
+    }
+}
+
+/// `allowedHosts` of a policy, as downloads are held against it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedHosts {
+    pub policy: String,
+    pub patterns: Vec<String>,
+}
+
+impl AllowedHosts {
+    #[must_use]
+    pub fn allow(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        self.patterns.iter().map(|pattern| pattern.to_ascii_lowercase()).any(|pattern| {
+            match pattern.strip_prefix("*.") {
+                Some(domain) => host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')),
+                None => pattern == host,
+            }
+        })
+    }
 }
 
 /// Who may have signed the guest scripts (`--scripts DIR`). One of the two lists is needed.
@@ -83,4 +112,29 @@ pub struct PolicyUsed {
     pub name: String,
     /// SHA-256 of the policy.
     pub sha256: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_matched_whole() {
+        let hosts = AllowedHosts {
+            policy: "p".to_owned(),
+            patterns: ["a.example".to_owned(), "*.B.example".to_owned()].into(),
+        };
+        for (host, allowed) in [
+            ("a.example", true),
+            ("A.Example", true),
+            ("x.a.example", false),
+            ("a.example.evil", false),
+            ("x.b.example", true),
+            ("x.y.b.example", true),
+            ("b.example", false),
+            ("xb.example", false),
+        ] {
+            assert_eq!(hosts.allow(host), allowed, "{host}");
+        }
+    }
 }

@@ -139,6 +139,9 @@ pub struct RegistryValue {
     pub kind: Option<RegistryKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<RegistryData>,
+    /// More of a command line that stands in `data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_file: Option<ArgumentsFile>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -182,6 +185,9 @@ pub struct Service {
     pub program: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// More arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_file: Option<ArgumentsFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_type: Option<StartType>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

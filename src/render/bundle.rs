@@ -15,21 +15,6 @@ use crate::scripts::INSTALL;
 
 use super::{RenderError, Workspace, context, hcl, payload};
 
-/// A bundle as one file, with the line that `sha256sum` writes for it.
-#[derive(Debug, Clone)]
-pub struct Archive {
-    pub name: String,
-    pub bytes: Vec<u8>,
-    pub sha256: String,
-}
-
-impl Archive {
-    #[must_use]
-    pub fn checksum(&self) -> String {
-        format!("{}  {}\n", self.sha256, self.name)
-    }
-}
-
 /// Names of a bundle's archive and of the file with its checksum.
 #[must_use]
 pub fn archive_names(plan: &Plan) -> [String; 2] {
@@ -67,15 +52,4 @@ pub(super) fn bundle(
     let digest = sha256(lock_text.as_bytes());
     files.insert("imagegen.lock.json".to_owned(), lock_text.into_bytes());
     Ok(Workspace { files, payload: sha256(guest_plan.as_bytes()), lock: digest })
-}
-
-/// The bundle as one file.
-///
-/// # Errors
-/// It cannot be packed.
-pub fn archive(plan: &Plan, bundle: &Workspace) -> Result<Archive, RenderError> {
-    let files = bundle.files.iter().map(|(name, bytes)| (name.clone(), bytes.as_slice())).collect();
-    let bytes = payload::archive(&files)?;
-    let [name, _] = archive_names(plan);
-    Ok(Archive { name, sha256: sha256(&bytes), bytes })
 }

@@ -338,6 +338,30 @@ function Test-Download {
     Assert-Run -Name 'a slow download is ended' -Run $run -Code 1 -Text 'time limit of 1 s'
 }
 
+# Files that came with the plan, under their digests: no URL is asked, since the mirror has nothing any more.
+function Test-Media {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    $folder = "$world/C/imagegen/artifacts"
+    $null = [IO.Directory]::CreateDirectory($folder)
+    $content = [IO.File]::ReadAllText("$world/C/imagegen/guest-plan.json") | ConvertFrom-Json
+    $program = ''
+    foreach ($resource in $content.resources) {
+        if ($resource.type -notin 'artifact', 'archive', 'msi', 'hotfix') { continue }
+        $wanted = $resource.properties
+        $file = Get-Simulation -Area 'urls' -Name $wanted.url
+        Copy-Item -LiteralPath "$world/mirror/$file" -Destination "$folder/$($wanted.digest)"
+        if ($resource.name -eq 'kubelet/program') { $program = "$folder/$($wanted.digest)" }
+    }
+    Get-ChildItem -LiteralPath "$world/mirror" -File | Remove-Item -Force
+    $bytes = [IO.File]::ReadAllBytes($program)
+    [IO.File]::AppendAllText($program, 'x')
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'other bytes that came with the plan are refused' -Run $run -Code 1 -Text 'pinned is'
+    [IO.File]::WriteAllBytes($program, $bytes)
+    Assert-Run -Name 'media are enough' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+}
+
 function Test-TimeLimit {
     param([string] $Source)
     $world = New-World -Source $Source -Edit {
@@ -493,6 +517,7 @@ function New-NodeWorld {
     $world = New-InstalledWorld -Source $Source
     $facts = @('version=1.36.0', 'kubeadm=C:\k\kubeadm.exe', 'kubelet=C:\k\kubelet.exe', 'runtime=containerd')
     $facts += @('endpoint=npipe:////./pipe/x', 'conf=C:\etc\kubernetes', 'kubeletRoot=C:\var\lib\kubelet')
+    $facts += @('arguments=C:\var\lib\kubelet\kubeadm-flags.env')
     $facts += @('proxyConf=C:\var\lib\kube-proxy\kubeconfig.conf', 'log=C:\var\log', 'empty=C:\run\flannel')
     $facts += @('before=containerd', 'after=kube-proxy')
     [IO.File]::WriteAllText("$world/C/imagegen/node.conf", ($facts -join "`n"))
@@ -501,6 +526,42 @@ function New-NodeWorld {
     }
     Set-Simulation -Area 'pages' -Name 'http://127.0.0.1:10248/healthz' -Value 'ok'
     $world
+}
+
+function Assert-Kubelet {
+    param([string] $Name, [string] $StartType, [string] $State, [string] $Arguments)
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    $found = "$($kubelet.startType) $($kubelet.state) $($kubelet.commandLine)"
+    $wanted = "$StartType $State C:\k\kubelet.exe --windows-service$Arguments"
+    Assert-That -Name "${Name}: the kubelet is $wanted" -Holds ($found -ceq $wanted) -Detail $found
+}
+
+# Cluster API runs kubeadm itself. The process of its own that watches is one of the test's here.
+function Test-JoinByOthers {
+    param([string] $World, [string] $Flags)
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
+    Assert-Run -Name 'the stage before' -Run $run -Code 0
+    $told = Get-Simulation -Area 'os' -Name 'detached'
+    $wanted = 'Join-Node.ps1 -Stage watch -TimeoutSeconds 30'
+    Assert-That -Name 'somebody watches' -Holds ($told -ceq $wanted) -Detail $told
+    Assert-Kubelet -Name 'while kubeadm works' -StartType 'disabled' -State 'stopped' -Arguments ''
+
+    [IO.File]::WriteAllText($Flags, 'KUBELET_KUBEADM_ARGS="--half')
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 1 }
+    Assert-Run -Name 'half a line is not taken' -Run $run -Code 1
+    Assert-Kubelet -Name 'after a watch in vain' -StartType 'manual' -State 'stopped' -Arguments ''
+    $told = [IO.File]::ReadAllText("$World/C/imagegen/state/join.log")
+    Assert-That -Name 'a watch in vain is told' -Holds $told.Contains('time limit of 1 s') -Detail $told
+
+    [IO.File]::WriteAllText($Flags, "KUBELET_KUBEADM_ARGS=`"--whole`"`n")
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 30 }
+    Assert-Run -Name 'the watch' -Run $run -Code 0
+    Assert-Kubelet -Name 'after the watch' -StartType 'manual' -State 'running' -Arguments ' --whole'
+    [IO.File]::WriteAllText("$World/C/etc/kubernetes/kubelet.conf", 'x')
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'the stage after' -Run $run -Code 0
+    Assert-Kubelet -Name 'after the stage after' -StartType 'auto' -State 'running' -Arguments ' --whole'
+    Assert-Run -Name 'a reset again' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
 }
 
 function Test-NodeLife {
@@ -512,12 +573,22 @@ function Test-NodeLife {
     $run = Invoke-NodeScript -World $world -Name 'Test-Node'
     Assert-Run -Name 'a fresh node has not drifted' -Run $run -Code 0
 
+    # Left by another join: not taken for what this one writes.
+    $flags = "$world/C/var/lib/kubelet/kubeadm-flags.env"
+    $null = [IO.Directory]::CreateDirectory("$world/C/var/lib/kubelet")
+    [IO.File]::WriteAllText($flags, "KUBELET_KUBEADM_ARGS=`"--old`"`n")
+    Assert-Run -Name 'a line that lacks arguments' -Run (Invoke-NodeScript -World $world -Name 'Test-Node') -Code 8
+    Assert-Run -Name 'arguments are added' -Run (Invoke-Engine -World $world -Phase 'join') -Code 0
     [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
     Assert-Run -Name 'a join that fails' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
+    Assert-Kubelet -Name 'a join that failed' -StartType 'manual' -State 'stopped' -Arguments ''
     $there = [IO.File]::Exists("$conf/join-config.yaml")
     Assert-That -Name 'the secret is gone after a failure' -Holds (-not $there)
 
+    $more = '--node-labels=a=b --register-with-taints=c:NoSchedule --x=C:\d "e"'
     $played = @{ exitCode = 0; output = $secret; creates = 'C:\etc\kubernetes\kubelet.conf' }
+    $quoted = $more.Replace('\', '\\').Replace('"', '\"')
+    $played.flags = "KUBELET_KUBEADM_ARGS=`"$quoted`"`n"
     Set-Simulation -Area 'programs' -Name $join -Value $played
     [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
     $run = Invoke-NodeScript -World $world -Name 'Join-Node'
@@ -525,9 +596,9 @@ function Test-NodeLife {
     Assert-That -Name 'no secret is told' -Holds (-not $run.text.Contains('0123456789abcdef')) -Detail $run.text
     $there = [IO.File]::Exists("$conf/join-config.yaml")
     Assert-That -Name 'the secret is gone after a join' -Holds (-not $there)
-    $kubelet = Get-ServiceConfig -Name 'kubelet'
-    $good = $kubelet.startType -eq 'auto' -and $kubelet.state -eq 'running'
-    Assert-That -Name 'the kubelet starts by itself' -Holds $good -Detail $kubelet.startType
+    Assert-Kubelet -Name 'a node that joined' -StartType 'auto' -State 'running' -Arguments " $more"
+    $line = (Get-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'AppParameters').data
+    Assert-That -Name 'a line in the registry is completed' -Holds ($line -ceq "--v=2 $more") -Detail $line
     $run = Invoke-NodeScript -World $world -Name 'Test-Node'
     Assert-Run -Name 'a node that joined has not drifted' -Run $run -Code 0
     Assert-Run -Name 'no second join' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
@@ -556,8 +627,8 @@ function Test-NodeLife {
     foreach ($file in "$conf/kubelet.conf", "$world/C/run/flannel/subnet.env") {
         Assert-That -Name "a reset removes $file" -Holds (-not [IO.File]::Exists($file))
     }
-    $kubelet = Get-ServiceConfig -Name 'kubelet'
-    Assert-That -Name 'the kubelet waits for a join again' -Holds ($kubelet.startType -eq 'manual')
+    Assert-Kubelet -Name 'a node that was reset' -StartType 'manual' -State 'stopped' -Arguments ''
+    Test-JoinByOthers -World $world -Flags $flags
 
     [IO.File]::AppendAllText("$world/C/k/kubelet.exe", 'x')
     $run = Invoke-NodeScript -World $world -Name 'Test-Node' -With @{ Format = 'json' }
@@ -602,6 +673,7 @@ try {
     if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, (Get-Location).ProviderPath)) }
     Test-Drift -Source $own
     Test-Download -Source $own
+    Test-Media -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
     Test-Signature -Source $own

@@ -73,8 +73,8 @@ const FORBIDDEN: [&str; 6] = [
     "start-process",
 ];
 
-/// Our own scripts, which may be run or loaded by their path.
-const LOADED: [&str; 8] = [
+/// Our own scripts, which may be run or loaded by their path, and a caller's block.
+const LOADED: [&str; 9] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
@@ -83,6 +83,7 @@ const LOADED: [&str; 8] = [
     r#""$Destination/engine/Invoke-Plan.ps1""#,
     "$Platform",
     "$file.FullName",
+    "$Meanwhile",
 ];
 
 pub(super) fn commands(script: &Script, known: &Known) -> Vec<String> {
@@ -239,6 +240,8 @@ pub(super) fn model() -> BTreeMap<String, BTreeSet<String>> {
             assert!(fields.remove("program") && fields.remove("arguments"));
             fields.insert("commandLine".to_owned());
         }
+        // The engine has put them behind the text before a resource script sees it.
+        fields.remove("argumentsFile");
         types.insert(name, fields);
     }
     types
