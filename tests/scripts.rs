@@ -379,6 +379,9 @@ fn policies_that_let_anyone_sign_are_refused() {
         let policy = json!({"name": "p", "signedScripts": rule});
         Test::new().file("p.json", &policy.to_string()).line(IMAGE).line("--policy p.json").fails(5, &[said]);
     }
+    let policy = json!({"name": "p", "signedScripts": {"roots": "absent.pem"}}).to_string();
+    let said = "policy signedScripts.roots: there is no file absent.pem";
+    Test::new().file("p.json", &policy).line(IMAGE).line("--policy p.json").fails(2, &[said]);
 }
 
 #[test]
