@@ -51,7 +51,7 @@ fn certify(folder: &Path) {
     run("pkcs8 -topk8 -in own.key -out own.enc", &["-passout", &secret]);
 }
 
-fn tools() -> bool {
+pub fn tools() -> bool {
     program("openssl").is_some() && program("osslsigncode").is_some()
 }
 
@@ -60,12 +60,17 @@ fn bench() -> Option<Test> {
     if !tools() {
         return None;
     }
+    Some(provided(Test::new()))
+}
+
+/// The same in the folder of a test.
+pub fn provided(test: Test) -> Test {
     let rule = json!({"publishers": ["O=Own Provider,CN=Own Provider"], "roots": "ca.pem"});
     let policy = json!({"name": "signed", "signedScripts": rule});
-    let test = Test::new().file("policy.json", &policy.to_string());
+    let test = test.file("policy.json", &policy.to_string());
     certify(&test.folder);
     same(&test).line("scripts export --out scripts").succeeds();
-    Some(test)
+    test
 }
 
 /// Another run in the folder of `test`.
@@ -110,13 +115,13 @@ impl Run<'_> {
 }
 
 #[track_caller]
-fn sign(test: &Test, signer: &str, root: &str) {
+pub fn sign(test: &Test, signer: &str, root: &str) {
     let line =
         format!("scripts sign scripts --key {signer}.key --certificate {signer}.pem --root {root}.pem");
     same(test).line(&line).succeeds();
 }
 
-fn members(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+pub fn members(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut zip = ZipArchive::new(Cursor::new(bytes)).expect("zip");
     let mut found = BTreeMap::new();
     for index in 0..zip.len() {
