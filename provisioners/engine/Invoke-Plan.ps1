@@ -84,15 +84,14 @@ function Assert-Signature {
         throw "the plan wants signed scripts and the execution policy is $policy, start with AllSigned"
     }
     $allowed = @($Signers | ForEach-Object { $_.sha256 })
-    $sha256 = [Security.Cryptography.SHA256]::Create()
     foreach ($script in $Scripts.PSObject.Properties) {
         $path = Join-Path -Path $Root -ChildPath $script.Name
         $found = Get-AuthenticodeSignature -LiteralPath $path
         if ("$($found.Status)" -ne 'Valid') {
             throw "the signature of script $($script.Name) is $($found.Status): $($found.StatusMessage)"
         }
-        $hash = $sha256.ComputeHash($found.SignerCertificate.RawData)
-        $digest = [BitConverter]::ToString($hash).Replace('-', '').ToLowerInvariant()
+        $stream = New-Object -TypeName IO.MemoryStream -ArgumentList (, $found.SignerCertificate.RawData)
+        $digest = (Get-FileHash -InputStream $stream -Algorithm SHA256).Hash.ToLowerInvariant()
         if ($allowed -cnotcontains $digest) {
             $subject = $found.SignerCertificate.Subject
             throw "script $($script.Name) is signed by $subject ($digest), whom the plan does not name"

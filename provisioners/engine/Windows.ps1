@@ -43,7 +43,7 @@ function Invoke-Program {
 function Start-Detached {
     [CmdletBinding()]
     param([string] $Script, [string[]] $Arguments = @())
-    $words = @((Get-PowerShellPath), '-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'Bypass')
+    $words = @((Get-PowerShellPath), '-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy))
     $line = Join-Argument -Arguments ($words + @('-File', $Script) + $Arguments)
     $create = @{ ClassName = 'Win32_Process'; MethodName = 'Create'; Arguments = @{ CommandLine = $line } }
     $code = (Invoke-CimMethod @create).ReturnValue

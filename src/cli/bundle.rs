@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::NetworkArgs;
+use super::{NetworkArgs, OwnScriptsArgs};
 
 #[derive(Debug, Args)]
 pub struct BundleArgs {
@@ -29,6 +29,9 @@ pub enum BundleWhat {
         /// Container image to carry besides the lock's own, with its digest. Repeatable.
         #[arg(long = "image", value_name = "NAME@DIGEST")]
         images: Vec<String>,
+
+        #[command(flatten)]
+        scripts: OwnScriptsArgs,
 
         #[command(flatten)]
         network: NetworkArgs,

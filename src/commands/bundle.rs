@@ -25,6 +25,7 @@ use crate::ui::{Downloads, Printer};
 use super::fetch::all;
 use super::network::{fetcher, headers, request, store, updates};
 use super::prepare::{Trees, trees};
+use super::scripts::replace;
 
 /// What `imagegen bundle` says.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -44,10 +45,12 @@ pub struct BundleOutput {
 
 pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     match &args.what {
-        BundleWhat::Create { out, lock, images, network } => {
+        BundleWhat::Create { out, lock, images, scripts, network } => {
             let bytes = fs::read(lock)?;
             let lock = Lock::decode(&lock.display().to_string(), &bytes)?;
-            let index = create(out, &lock, images, network, &trees(manifests)?, printer)?;
+            let mut trees = trees(manifests)?;
+            replace(scripts, &lock.selection.overrides, &mut trees)?;
+            let index = create(out, &lock, images, network, &trees, printer)?;
             told(out, &index, lock.artifacts.len(), None, printer)
         }
         BundleWhat::Verify { file } => {

@@ -107,6 +107,15 @@ pub(super) fn read_policy(args: &SelectionArgs) -> anyhow::Result<Policy> {
             let mut policy: Policy = json::parse(&path.display().to_string(), &fs::read(path)?)?;
             if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
                 inline("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
+                if !is_content(roots) {
+                    return Err(UsageError {
+                        message: format!(
+                            "policy signedScripts.roots: there is no file {roots} beside the policy"
+                        ),
+                        hint: Some("name a file of certificates in PEM, or give them themselves".to_owned()),
+                    }
+                    .into());
+                }
             }
             Ok(policy)
         }

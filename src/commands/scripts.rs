@@ -12,7 +12,7 @@ use crate::embedded::sha256;
 use crate::error::UsageError;
 use crate::io::{clock, fs};
 use crate::model::json;
-use crate::model::overrides::SCRIPTS;
+use crate::model::overrides::{Overrides, SCRIPTS};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::scripts::{self, Demand, Key, LIST, ScriptList};
@@ -124,7 +124,21 @@ pub(super) fn own_scripts(
     policy: &Policy,
     trees: &mut Trees,
 ) -> anyhow::Result<()> {
-    let overrides = &plan.selection.overrides;
+    replace(args, &plan.selection.overrides, trees)?;
+    let Some(rule) = &policy.signed_scripts else { return Ok(()) };
+    let roots = PinnedRoots::read(trees.catalog.tree())?;
+    let demand = Demand { policy: &policy.name, rule, roots: &roots, now: clock::now() };
+    let (signing, warnings) = scripts::signing(&trees.provisioners, demand)?;
+    plan.signing = Some(signing);
+    plan.warnings.extend(warnings);
+    Ok(())
+}
+
+/// Puts the scripts of `--scripts DIR` in the place of the program's own.
+///
+/// # Errors
+/// The folder does not hold the guest's scripts, or an override names one and there is no folder.
+pub(super) fn replace(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut Trees) -> anyhow::Result<()> {
     match &args.scripts {
         Some(folder) => {
             let own = fs::read_tree(folder)?;
@@ -141,11 +155,5 @@ pub(super) fn own_scripts(
             }
         }
     }
-    let Some(rule) = &policy.signed_scripts else { return Ok(()) };
-    let roots = PinnedRoots::read(trees.catalog.tree())?;
-    let demand = Demand { policy: &policy.name, rule, roots: &roots, now: clock::now() };
-    let (signing, warnings) = scripts::signing(&trees.provisioners, demand)?;
-    plan.signing = Some(signing);
-    plan.warnings.extend(warnings);
     Ok(())
 }

@@ -442,6 +442,59 @@ function Test-Refusal {
     Assert-Refusal -Name 'a foreign script' -World $world
 }
 
+# What Windows says of a script: here a signature is a last line `# signed by NAME`.
+function Get-PlayedSignature {
+    param([string] $LiteralPath)
+    $found = [pscustomobject]@{ Status = 'NotSigned'; StatusMessage = 'played'; SignerCertificate = $null }
+    $last = @([IO.File]::ReadAllLines($LiteralPath))[-1]
+    if ($last -cmatch '^# signed by (.+)$') {
+        $found.Status = 'Valid'
+        $bytes = Get-Bytes -Text $Matches[1]
+        $found.SignerCertificate = [pscustomobject]@{ Subject = "CN=$($Matches[1])"; RawData = $bytes }
+    }
+    $found
+}
+
+# A machine whose scripts are signed by the provider; $Odd by somebody else, or by nobody.
+function New-SignedWorld {
+    param([string] $Source, [string] $Odd, [string] $OddSigner, [string] $Policy = 'AllSigned')
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        $hash = [Security.Cryptography.SHA256]::HashData((Get-Bytes -Text 'Provider'))
+        $digest = [Convert]::ToHexString($hash).ToLowerInvariant()
+        $named = [pscustomobject]@{ subject = 'CN=Provider'; sha256 = $digest }
+        $content | Add-Member -NotePropertyName 'signers' -NotePropertyValue @($named)
+        foreach ($script in Get-ChildItem -Path "$($script:World)/C/imagegen/*/*.ps*1" -File) {
+            $name = 'Provider'
+            if ($script.Name -eq $Odd) { $name = $OddSigner }
+            if ($name) { [IO.File]::AppendAllText($script.FullName, "# signed by $name`n") }
+        }
+    }
+    Set-Simulation -Area 'policy' -Name 'execution' -Value $Policy
+    $world
+}
+
+# Global functions stand before the commands of Windows.
+function Test-Signature {
+    param([string] $Source)
+    $played = ${function:Get-PlayedSignature}
+    $null = New-Item -Path 'function:global:Get-AuthenticodeSignature' -Value $played -Force
+    $played = { Get-Simulation -Area 'policy' -Name 'execution' }
+    $null = New-Item -Path 'function:global:Get-ExecutionPolicy' -Value $played -Force
+    try {
+        $world = New-SignedWorld -Source $Source
+        Assert-Run -Name 'signed scripts are run' -Run (Invoke-Engine -World $world -Phase 'bootstrap') -Code 0
+        $world = New-SignedWorld -Source $Source -Odd 'file.ps1'
+        Assert-Refusal -Name 'an unsigned script' -World $world
+        $world = New-SignedWorld -Source $Source -Odd 'file.ps1' -OddSigner 'Somebody'
+        Assert-Refusal -Name 'a script that another has signed' -World $world
+        $world = New-SignedWorld -Source $Source -Policy 'Bypass'
+        Assert-Refusal -Name 'a process that loads unsigned scripts' -World $world
+    } finally {
+        Remove-Item -LiteralPath 'function:Get-AuthenticodeSignature', 'function:Get-ExecutionPolicy'
+    }
+}
+
 function Assert-Refusal {
     param([string] $Name, [string] $World)
     $before = [IO.File]::ReadAllText("$World/state.json")
@@ -662,6 +715,7 @@ try {
     Test-Media -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
+    Test-Signature -Source $own
     Test-NodeLife -Source $own
     Test-NodeNetwork -Source $own
     Test-Upgrade -Source $own
