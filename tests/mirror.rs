@@ -3,6 +3,7 @@
 mod airgap;
 mod crash;
 mod policy;
+mod real;
 mod signers;
 mod site;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
