@@ -239,6 +239,12 @@ pub struct LockArgs {
     #[arg(long)]
     pub prove: bool,
 
+    /// Keep what proves each signer in this folder, for `verify LOCK --bundles DIR` without network:
+    /// publishers' sigstore bundles and attestations, and one bundle of each detached signature with its
+    /// certificate. Implies `--prove`.
+    #[arg(long, value_name = "DIR")]
+    pub bundles: Option<PathBuf>,
+
     #[command(flatten)]
     pub network: NetworkArgs,
 }

@@ -2,6 +2,7 @@
 
 mod airgap;
 mod crash;
+mod keyless;
 mod policy;
 mod real;
 mod signers;

@@ -6,9 +6,11 @@ use crate::cli::LockArgs;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
+use crate::prove::{Keys, keep};
 use crate::ui::Printer;
 
 use super::fetch::pin_online;
+use super::network::store;
 use super::overrides;
 use super::prepare::{definition, lock_path, plan, predicted, trees};
 
@@ -21,7 +23,16 @@ pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer)
     predicted(&plan, &trees)?;
     let path = lock_path(args.lock.as_ref(), &folder);
     known(&path, &mut plan)?;
-    pin_online(&mut plan, &policy, &trees, &args.network, args.prove, printer)?;
+    let every = args.prove || args.bundles.is_some();
+    let verified = pin_online(&mut plan, &policy, &trees, &args.network, every, printer)?;
+    if let Some(folder) = &args.bundles {
+        let (store, keys) = (store(args.network.store.as_ref())?, Keys::read(trees.catalog.tree())?);
+        for artifact in &verified {
+            for (name, bytes) in keep(artifact, &store, &keys)? {
+                fs::write(&folder.join(name), &bytes)?;
+            }
+        }
+    }
     let lock = Lock::from_plan(&plan);
     fs::write(&path, lock.encode().as_bytes())?;
     for warning in &plan.warnings {

@@ -74,14 +74,7 @@ pub fn cached(file: &str, digest: &str, command: impl FnOnce(&Path) -> Command) 
 
 /// Files of a wheel whose names end so. `None` where the registry cannot be reached, which was said.
 pub fn wheel(wheel: &Wheel, ends: &[&str]) -> Option<Vec<(String, Vec<u8>)>> {
-    let Wheel { package, version, digest } = wheel;
-    let bytes = cached(&format!("{package}-{version}.whl"), digest, |folder| {
-        let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1"]);
-        pip.args(["--platform=win_amd64", "--python-version=3.12", "--disable-pip-version-check", "-d"]);
-        pip.arg(folder).arg(format!("{package}=={version}"));
-        pip
-    })?;
+    let bytes = whole(wheel)?;
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut files = Vec::new();
     for place in 0..archive.len() {
@@ -94,4 +87,16 @@ pub fn wheel(wheel: &Wheel, ends: &[&str]) -> Option<Vec<(String, Vec<u8>)>> {
         }
     }
     Some(files)
+}
+
+/// A wheel itself. `None` where the registry cannot be reached, which was said.
+pub fn whole(wheel: &Wheel) -> Option<Vec<u8>> {
+    let Wheel { package, version, digest } = wheel;
+    cached(&format!("{package}-{version}.whl"), digest, |folder| {
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1"]);
+        pip.args(["--platform=win_amd64", "--python-version=3.12", "--disable-pip-version-check", "-d"]);
+        pip.arg(folder).arg(format!("{package}=={version}"));
+        pip
+    })
 }
