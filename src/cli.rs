@@ -257,6 +257,12 @@ pub struct LockArgs {
     #[arg(long)]
     pub prove: bool,
 
+    /// Keep what proves each signer in this folder, for `verify LOCK --bundles DIR` without network:
+    /// publishers' sigstore bundles and attestations, and one bundle of each detached signature with its
+    /// certificate. Implies `--prove`.
+    #[arg(long, value_name = "DIR")]
+    pub bundles: Option<PathBuf>,
+
     /// Move to the newest releases that this Kubernetes line works with; of these components, or
     /// `kubernetes` [default: of everything that the selection leaves open].
     #[arg(long, value_name = "COMPONENT", num_args = 0..)]

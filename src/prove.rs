@@ -4,6 +4,7 @@
 //! least one proof by its publisher; then its digest is pinned by what was proven.
 
 mod authenticode;
+mod bundles;
 mod error;
 mod signatures;
 
@@ -22,6 +23,7 @@ use crate::policy::check_evidence;
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, evidence};
 
+pub use bundles::{keep, prove_again};
 pub use error::ProveError;
 
 /// How much is asked for.

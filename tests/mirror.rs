@@ -2,8 +2,10 @@
 
 mod airgap;
 mod crash;
+mod keyless;
 mod outdated;
 mod policy;
+mod real;
 mod signers;
 mod site;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

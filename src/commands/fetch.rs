@@ -189,11 +189,11 @@ pub(super) fn pin_online(
     network: &NetworkArgs,
     every: bool,
     printer: &Printer,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<VerifiedArtifact>> {
     let wanted: Vec<PlannedArtifact> =
         plan.artifacts().filter(|artifact| every || !artifact.is_pinned()).cloned().collect();
     if wanted.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     for artifact in wanted.iter().filter(|artifact| !artifact.is_pinned()) {
         let offers = !artifact.checksums.is_empty()
@@ -206,9 +206,10 @@ pub(super) fn pin_online(
     let fetcher = fetcher(network, policy)?;
     let job = Job { trees, policy, fetcher: &fetcher, jobs: network.jobs, printer };
     let wanted: Vec<&PlannedArtifact> = wanted.iter().collect();
-    for verified in job.run(&wanted, Depth::Publisher)? {
-        let proven = verified.artifact();
-        printer.note(&format!("proven: {}", line(&verified).trim_end()));
+    let verified = job.run(&wanted, Depth::Publisher)?;
+    for one in &verified {
+        let proven = one.artifact();
+        printer.note(&format!("proven: {}", line(one).trim_end()));
         for artifact in plan.groups.iter_mut().flat_map(|group| &mut group.artifacts) {
             if artifact.component == proven.component && artifact.url == proven.url {
                 *artifact = proven.clone();
@@ -216,7 +217,7 @@ pub(super) fn pin_online(
         }
     }
     plan.forget_unpinned();
-    Ok(())
+    Ok(verified)
 }
 
 fn unprovable(artifact: &PlannedArtifact) -> anyhow::Error {

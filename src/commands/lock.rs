@@ -1,14 +1,17 @@
 //! `imagegen lock`: the only writer of the lockfile.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::LockArgs;
 use crate::io::fs;
 use crate::lock::Lock;
+use crate::model::version::Version;
+use crate::prove::{Keys, keep};
 use crate::ui::Printer;
 
 use super::fetch::pin_online;
-use super::network::fetcher;
+use super::network::{fetcher, store};
 use super::outdated::Upstreams;
 use super::overrides;
 use super::prepare::{definition, lock_path, plan_with, predicted, trees};
@@ -23,12 +26,7 @@ pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer)
     if let Some(names) = &args.update {
         let fetcher = fetcher(&args.network, &overrides::read_policy(&args.selection)?)?;
         let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
-        let mut updated = plan.updated.clone();
-        for row in upstreams.newer(names, printer)? {
-            let Some(newer) = row.newer else { continue };
-            printer.note(&format!("{} {} → {newer}", row.name, row.planned));
-            updated.insert(row.name, newer);
-        }
+        let updated = newer(&upstreams, names, printer)?;
         plan = plan_with(&definition, &trees, updated)?;
     }
     let policy = overrides::policy(&args.selection, &mut plan)?;
@@ -38,7 +36,16 @@ pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer)
     if let Some(old) = old {
         old.pin(&mut plan);
     }
-    pin_online(&mut plan, &policy, &trees, &args.network, args.prove, printer)?;
+    let every = args.prove || args.bundles.is_some();
+    let verified = pin_online(&mut plan, &policy, &trees, &args.network, every, printer)?;
+    if let Some(folder) = &args.bundles {
+        let (store, keys) = (store(args.network.store.as_ref())?, Keys::read(trees.catalog.tree())?);
+        for artifact in &verified {
+            for (name, bytes) in keep(artifact, &store, &keys)? {
+                fs::write(&folder.join(name), &bytes)?;
+            }
+        }
+    }
     let lock = Lock::from_plan(&plan);
     fs::write(&path, lock.encode().as_bytes())?;
     for warning in &plan.warnings {
@@ -48,6 +55,21 @@ pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer)
         let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
         format!("{}: {pinned} of {} artifacts pinned\n", path.display(), lock.artifacts.len())
     })
+}
+
+/// The plan's updates with those that publishers have now, each of which is told.
+fn newer(
+    upstreams: &Upstreams<'_>,
+    names: &[String],
+    printer: &Printer,
+) -> anyhow::Result<BTreeMap<String, Version>> {
+    let mut updated = upstreams.plan.updated.clone();
+    for row in upstreams.newer(names, printer)? {
+        let Some(newer) = row.newer else { continue };
+        printer.note(&format!("{} {} → {newer}", row.name, row.planned));
+        updated.insert(row.name, newer);
+    }
+    Ok(updated)
 }
 
 /// The lock in whose place this one comes. One that cannot be read any more is replaced, which is what the
