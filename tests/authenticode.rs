@@ -5,7 +5,7 @@
 
 mod der;
 mod table;
-mod wheels;
+pub mod wheels;
 pub mod workshop;
 
 use std::io::Cursor;

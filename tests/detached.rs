@@ -6,7 +6,7 @@ mod cosign;
 mod fuzz;
 mod minisign;
 mod openpgp;
-mod sigstore;
+pub mod sigstore;
 pub mod tools;
 
 use imagegen::model::evidence::Verdict;

@@ -5,7 +5,7 @@ mod cluster;
 mod guest;
 mod mirror;
 mod mistakes;
-mod wine;
+pub mod wine;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -52,7 +52,7 @@ enum Runtime {
     Real,
 }
 
-fn programs() -> Option<PathBuf> {
+pub fn programs() -> Option<PathBuf> {
     // ci/check sets it where they can be built, and in CI counts it as a failure where they cannot.
     let Some(programs) = std::env::var_os("IMAGEGEN_TEST_JOIN").map(PathBuf::from) else {
         println!("skipped: needs wine and the programs of ci/join/build (IMAGEGEN_TEST_JOIN)");
@@ -421,6 +421,6 @@ fn reset(wine: &Wine, predicted: &Value) {
     guest::compare_lines(wine, predicted);
 }
 
-fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }

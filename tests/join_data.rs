@@ -160,6 +160,16 @@ fn assert_parses(script: &str) {
     assert!(!tree.root_node().has_error(), "{script}");
 }
 
+/// Signed scripts run in a process of their own under `AllSigned`: user-data itself is unsigned.
+#[test]
+fn a_node_of_signed_scripts_joins_under_all_signed() {
+    for form in ["cloud-config", "ps1", "mime"] {
+        let said = test("--k8s 1.36.4 --signed-scripts").args(["--as", form]).succeeds().stdout;
+        assert_eq!(said.matches("-ExecutionPolicy AllSigned -File").count(), 1, "{said}");
+        assert!(!said.contains("Bypass") && !said.contains("& 'C:"), "{said}");
+    }
+}
+
 #[test]
 fn a_discovery_kubeconfig_travels_with_the_secret() {
     let kubeconfig = format!("apiVersion: v1\nkind: Config\n# {}\n", "x".repeat(2000));

@@ -1,6 +1,11 @@
 //! Lock, fetch and build against a mirror with the publishers' layout.
 
+mod airgap;
+mod crash;
+mod keyless;
+mod outdated;
 mod policy;
+mod real;
 mod signers;
 mod site;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -113,6 +113,14 @@ function Read-Argument {
     $Matches[1] -creplace '\\(["\\])', '$1'
 }
 
+# Lower-case SHA-256 of bytes. Not by SHA256.Create, which a machine that keeps to FIPS refuses.
+function Get-ByteDigest {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [byte[]] $Bytes)
+    $stream = New-Object -TypeName IO.MemoryStream -ArgumentList (, $Bytes)
+    (Get-FileHash -InputStream $stream -Algorithm SHA256).Hash.ToLowerInvariant()
+}
+
 # A file appears under its final name only by a move within its folder, where it also inherited its access.
 function Move-Partial {
     [CmdletBinding()]

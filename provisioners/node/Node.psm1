@@ -9,6 +9,7 @@ $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 $script:Root = $Root
 . "$PSScriptRoot/../engine/Tools.ps1"
+. "$PSScriptRoot/Network.ps1"
 . $Platform
 
 # node.conf as a table of lists: a line is `name=value`, and a name may come several times.
@@ -223,6 +224,7 @@ function Complete-Join {
         Start-Sleep -Milliseconds 500
     }
     Write-NodeLine -Text 'the kubelet is registered and well'
+    Complete-Network -Facts $facts
     # As a service it needs the cluster's configuration, which the join does not bring.
     if (Test-Path -LiteralPath "$($facts.proxyConf)" -PathType Leaf) {
         foreach ($name in Select-Service -Names $facts.after) { Set-ServiceStart -Name $name -StartType 'auto' }
@@ -306,6 +308,10 @@ function Install-Payload {
         [IO.File]::ReadAllText("$folder/guest-plan.json") | ConvertFrom-Json
     }
     Assert-Upgrade -From $plans[0] -To $plans[1]
+    # By the digest that was given with the payload: signed scripts could not start to lay them.
+    foreach ($resource in @($plans[1].resources | Where-Object { $_.type -eq 'certificate' })) {
+        Add-StoreCertificate -Store $resource.properties.store -Content $resource.properties.content
+    }
     foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
         Move-Item -LiteralPath "$($script:Root)/$name" -Destination "$previous/$name"
         Move-Item -LiteralPath "$next/$name" -Destination "$($script:Root)/$name"

@@ -20,7 +20,8 @@ pub struct VerifyArgs {
     /// Checksum file that must name it, as file or URL.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub checksums: Option<String>,
-    /// Detached signature over it: cosign's, minisign's or OpenPGP's, by what it looks like.
+    /// Detached signature over it: cosign's, minisign's or OpenPGP's, by what it looks like; or the file that
+    /// `lock --bundles` made of a signature with its certificate.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub signature: Option<String>,
     /// Public key or keyring of the signature, as file or URL.
@@ -32,6 +33,9 @@ pub struct VerifyArgs {
     /// Sigstore bundle over it, or provenance that names it.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub bundle: Option<String>,
+    /// Of a lockfile: folder of `lock --bundles`; every signer is proven again by the locked digests.
+    #[arg(long, value_name = "DIR", help_heading = "Proofs")]
+    pub bundles: Option<PathBuf>,
     /// Signer: e-mail, URI, or fingerprint of an OpenPGP key.
     #[arg(long, value_name = "NAME", help_heading = "Proofs")]
     pub identity: Option<String>,

@@ -18,6 +18,7 @@ use crate::io::fs::{self, Digests};
 use crate::io::{clock, http};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::policy::Policy;
 use crate::model::resource::{ArchiveFormat, PinAlgorithm};
 use crate::ui::{Downloads, Printer};
 use crate::verify::archive::{self, Limits};
@@ -58,7 +59,13 @@ pub(super) fn verify(args: &VerifyArgs, manifests: Option<&Path>, printer: &Prin
     if head.starts_with(b"{")
         && let Ok(lock) = Lock::decode(&args.file, &fs::read(&path)?)
     {
-        return lock_evidence(&args.file, &lock, printer);
+        return lock_evidence(&args.file, &lock, args.bundles.as_deref(), trees.catalog.tree(), printer);
+    }
+    if args.bundles.is_some() {
+        let hint = "a file's own is `--signature` or `--bundle`".to_owned();
+        return Err(
+            UsageError { message: "`--bundles` is for lockfiles".to_owned(), hint: Some(hint) }.into()
+        );
     }
     if head.starts_with(b"PK") && is_bundle(&path)? {
         let opened = bundle::verify(&path)?;
@@ -130,7 +137,7 @@ impl Source<'_> {
         if !place.contains("://") {
             return Ok(PathBuf::from(place));
         }
-        let network = fetcher(&self.args.network)?;
+        let network = fetcher(&self.args.network, &Policy::default())?;
         let request = Request::unknown(&http::public(place), place, MAX_SIZE);
         let outcomes = network.fetch(&[request], 1, &Downloads::silent());
         match outcomes.into_iter().next() {
@@ -253,6 +260,10 @@ impl Job<'_> {
             let certificate = self.source.bytes(certificate)?;
             let signer = self.signer()?;
             let outcome = keyless::verify(&self.sha256(), bytes, &certificate, signer, None);
+            return Ok((ProofKind::CosignKeyless, outcome));
+        }
+        if self.args.key.is_none() && bytes.trim_ascii_start().starts_with(b"{") {
+            let outcome = keyless::verify_bundle(&self.sha256(), bytes, self.signer()?, None);
             return Ok((ProofKind::CosignKeyless, outcome));
         }
         let Some(key) = &self.args.key else {

@@ -277,6 +277,13 @@ mod tests {
             "pageFile Windows",
             "properties",
         ),
+        (
+            "certificate",
+            |m| thing(m, "certificate", "store"),
+            "system",
+            "certificate system/certificate",
+            "properties",
+        ),
         ("script", |m| thing(m, "script", "expected"), "system", "script system/time", "properties"),
         ("pathEntry", |m| m.path.clear(), "path", r"C:\Program Files\containerd", ""),
     ];

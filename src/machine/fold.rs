@@ -120,6 +120,7 @@ impl Fold<'_> {
             | ResourceKind::HnsNetwork(_)
             | ResourceKind::PowerPlan(_)
             | ResourceKind::PageFile(_)
+            | ResourceKind::Certificate(_)
             | ResourceKind::Script(_) => upsert::thing(&mut self.machine, resource),
         }
     }

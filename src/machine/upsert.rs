@@ -43,6 +43,7 @@ pub(super) fn upsert(machine: &mut Machine, resource: &Resource) {
         | ResourceKind::HnsNetwork(_)
         | ResourceKind::PowerPlan(_)
         | ResourceKind::PageFile(_)
+        | ResourceKind::Certificate(_)
         | ResourceKind::Script(_) => {}
     }
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::signing::Signer;
 use super::step::Phase;
 
 pub use system::*;
@@ -48,6 +49,7 @@ pub enum ResourceKind {
     HnsNetwork(HnsNetwork),
     PowerPlan(PowerPlan),
     PageFile(PageFile),
+    Certificate(Certificate),
     Script(Script),
 }
 
@@ -367,5 +369,8 @@ pub struct GuestPlan {
     pub kubernetes: String,
     /// Path below the payload → SHA-256 of its bytes.
     pub scripts: BTreeMap<String, String>,
+    /// Where there are some, the engine runs under `AllSigned` alone, and each script is signed by one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signers: Vec<Signer>,
     pub resources: Vec<Resource>,
 }

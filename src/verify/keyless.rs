@@ -8,7 +8,7 @@
 //! that the root allows that authority, be for signing code, and carry the promise of a
 //! certificate log which the root knows.
 //!
-//! Codes: `keyless-certificate`, `keyless-identity`, `keyless-log`, `keyless-root`, and those of
+//! Codes: `keyless-bundle`, `keyless-certificate`, `keyless-identity`, `keyless-log`, `keyless-root`, and those of
 //! [`super::cosign`].
 
 mod sct;
@@ -21,7 +21,10 @@ use base64::engine::general_purpose::STANDARD;
 use der::asn1::{AnyRef, ObjectIdentifier, Utf8StringRef};
 use der::{Decode as _, DecodePem as _, Encode as _, Tag};
 use rustls_pki_types::{CertificateDer, UnixTime};
+use serde_json::json;
 use sigstore_verify::trust_root::TrustedRoot;
+use sigstore_verify::types::bundle::VerificationMaterialContent;
+use sigstore_verify::types::{MediaType, SignatureContent};
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 use x509_cert::Certificate;
 use x509_cert::ext::pkix::SubjectAltName;
@@ -31,6 +34,7 @@ use super::chain::instant;
 use super::sigstore::{self, Signer};
 use super::{ProofError, Proven, cosign};
 use crate::model::evidence::Verdict;
+use crate::model::json;
 
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];
@@ -50,13 +54,65 @@ pub fn verify(
     signer: Signer<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let der = certificate_der(certificate)?;
-    let parsed = Certificate::from_der(&der).map_err(|error| wrong(&error.to_string()))?;
+    pair(digest, signature, &certificate_der(certificate)?, signer, root)
+}
+
+/// Signature and certificate in one file: a sigstore bundle without log entry. It proves what the two
+/// files prove; [`sigstore::verify_bundle`] refuses it, for it wants a time.
+///
+/// # Errors
+/// They are no signature and no certificate.
+pub fn bundle(digest: &[u8; 32], signature: &[u8], certificate: &[u8]) -> Result<String, ProofError> {
+    let certificate = STANDARD.encode(certificate_der(certificate)?);
+    let signature = STANDARD.encode(cosign::signature_der(signature)?);
+    let digest = json!({"algorithm": "SHA2_256", "digest": STANDARD.encode(digest)});
+    Ok(json::pretty(&json!({
+        "mediaType": MediaType::Bundle0_3.as_str(),
+        "verificationMaterial": {"certificate": {"rawBytes": certificate}},
+        "messageSignature": {"messageDigest": digest, "signature": signature},
+    })))
+}
+
+/// Verifies what [`bundle`] makes. One with a log entry or timestamp is refused: what it proves is more
+/// than would be looked at here.
+///
+/// # Errors
+/// As [`verify`]; `keyless-bundle` where it is no such bundle.
+pub fn verify_bundle(
+    digest: &[u8; 32],
+    bundle: &[u8],
+    signer: Signer<'_>,
+    root: Option<&str>,
+) -> Result<Proven, ProofError> {
+    let other = |reason: &str| ProofError::new("keyless-bundle", reason.to_owned());
+    let bundle = sigstore::parse(bundle)?;
+    let material = &bundle.verification_material;
+    let timestamps = &material.timestamp_verification_data.rfc3161_timestamps;
+    if !material.tlog_entries.is_empty() || !timestamps.is_empty() {
+        return Err(other("the bundle says when it was signed: verify it as a bundle"));
+    }
+    let SignatureContent::MessageSignature(message) = &bundle.content else {
+        return Err(other("the bundle is not over a file"));
+    };
+    let VerificationMaterialContent::Certificate(certificate) = &material.content else {
+        return Err(other("the bundle holds no certificate"));
+    };
+    pair(digest, message.signature.as_bytes(), certificate.raw_bytes.as_bytes(), signer, root)
+}
+
+fn pair(
+    digest: &[u8; 32],
+    signature: &[u8],
+    der: &[u8],
+    signer: Signer<'_>,
+    root: Option<&str>,
+) -> Result<Proven, ProofError> {
+    let parsed = Certificate::from_der(der).map_err(|error| wrong(&error.to_string()))?;
     let info = &parsed.tbs_certificate;
     let root =
         sigstore::trusted_root(root).map_err(|error| ProofError::new("keyless-root", error.message))?;
     let begins = info.validity.not_before.to_unix_duration();
-    let issuer = chain(&der, begins, &root)?;
+    let issuer = chain(der, begins, &root)?;
     let logged = sct::logged(&parsed, &issuer, &root)?;
     sigstore::whole(signer).map_err(|error| ProofError::new("keyless-identity", error.message))?;
     identity(&parsed, signer)?;
@@ -66,7 +122,7 @@ pub fn verify(
     let mut facts = BTreeMap::from([
         ("signer".to_owned(), signer.identity.to_owned()),
         ("issuer".to_owned(), signer.issuer.to_owned()),
-        ("certificateSha256".to_owned(), crate::embedded::sha256(&der)),
+        ("certificateSha256".to_owned(), crate::embedded::sha256(der)),
         ("certificateFrom".to_owned(), time(begins)),
         ("certificateTo".to_owned(), time(info.validity.not_after.to_unix_duration())),
     ]);

@@ -132,7 +132,7 @@ fn attested(
     proven(digest, &bundle, &by, root, facts, "a signed provenance statement names the file")
 }
 
-fn parse(bytes: &[u8]) -> Result<Bundle, ProofError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Bundle, ProofError> {
     let malformed = |error: &dyn std::fmt::Display| {
         ProofError::new("sigstore-malformed", plain(&format!("it is no sigstore bundle: {error}")))
     };

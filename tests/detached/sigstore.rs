@@ -377,7 +377,7 @@ fn attestations_name_the_file_and_are_provenance() {
 }
 
 /// A bundle taken apart into what Kubernetes publishes: signature and certificate.
-fn pair(name: &str) -> (Vec<u8>, Vec<u8>) {
+pub fn pair(name: &str) -> (Vec<u8>, Vec<u8>) {
     let bundle = json(name);
     let material = &bundle["verificationMaterial"];
     let certificate = material["certificate"]["rawBytes"]

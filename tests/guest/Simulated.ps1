@@ -436,6 +436,12 @@ function Remove-Task {
 }
 
 # Kinds are areas of their own; a network's name is its ID too.
+function Get-NetworkCard {
+    [CmdletBinding()]
+    param([string] $Address)
+    @{ name = (Get-Simulation -Area 'cards' -Name $Address); length = 20 }
+}
+
 function Invoke-HostNetwork {
     [CmdletBinding()]
     param([string] $Method, [string] $Path, [string] $Body = '')
@@ -509,4 +515,45 @@ function Request-Restart {
     [CmdletBinding()]
     param()
     Set-Simulation -Area 'os' -Name 'restart' -Value 'asked'
+}
+
+function Get-ChildPolicy {
+    [CmdletBinding()]
+    param()
+    if ("$(Get-Simulation -Area 'policy' -Name 'execution')" -eq 'AllSigned') { 'AllSigned' } else { 'Bypass' }
+}
+
+# The bytes of a store's certificates, in base64.
+function Open-CertificateStore {
+    [CmdletBinding()]
+    param([string] $Store, [string] $Access)
+    @("$(Get-Simulation -Area 'certificates' -Name $Store)".Split(' ') | Where-Object { $_ })
+}
+
+function Get-StoreDigest {
+    [CmdletBinding()]
+    param([string] $Store)
+    foreach ($content in @(Open-CertificateStore -Store $Store -Access 'ReadOnly')) {
+        Get-ByteDigest -Bytes (ConvertTo-Certificate -Content $content)
+    }
+}
+
+function ConvertTo-Certificate {
+    [CmdletBinding()]
+    param([string] $Content)
+    , [Convert]::FromBase64String($Content)
+}
+
+function Add-StoreCertificate {
+    [CmdletBinding()]
+    param([string] $Store, [string] $Content)
+    $all = @(Open-CertificateStore -Store $Store -Access 'ReadWrite') + @($Content)
+    Set-Simulation -Area 'certificates' -Name $Store -Value ($all -join ' ')
+}
+
+function Remove-StoreCertificate {
+    [CmdletBinding()]
+    param([string] $Store, [string] $Content)
+    $all = @(Open-CertificateStore -Store $Store -Access 'ReadWrite' | Where-Object { $_ -cne $Content })
+    Set-Simulation -Area 'certificates' -Name $Store -Value ($all -join ' ')
 }

@@ -338,6 +338,30 @@ function Test-Download {
     Assert-Run -Name 'a slow download is ended' -Run $run -Code 1 -Text 'time limit of 1 s'
 }
 
+# Files that came with the plan, under their digests: no URL is asked, since the mirror has nothing any more.
+function Test-Media {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    $folder = "$world/C/imagegen/artifacts"
+    $null = [IO.Directory]::CreateDirectory($folder)
+    $content = [IO.File]::ReadAllText("$world/C/imagegen/guest-plan.json") | ConvertFrom-Json
+    $program = ''
+    foreach ($resource in $content.resources) {
+        if ($resource.type -notin 'artifact', 'archive', 'msi', 'hotfix') { continue }
+        $wanted = $resource.properties
+        $file = Get-Simulation -Area 'urls' -Name $wanted.url
+        Copy-Item -LiteralPath "$world/mirror/$file" -Destination "$folder/$($wanted.digest)"
+        if ($resource.name -eq 'kubelet/program') { $program = "$folder/$($wanted.digest)" }
+    }
+    Get-ChildItem -LiteralPath "$world/mirror" -File | Remove-Item -Force
+    $bytes = [IO.File]::ReadAllBytes($program)
+    [IO.File]::AppendAllText($program, 'x')
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'other bytes that came with the plan are refused' -Run $run -Code 1 -Text 'pinned is'
+    [IO.File]::WriteAllBytes($program, $bytes)
+    Assert-Run -Name 'media are enough' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+}
+
 function Test-TimeLimit {
     param([string] $Source)
     $world = New-World -Source $Source -Edit {
@@ -416,6 +440,59 @@ function Test-Refusal {
     $world = New-World -Source $Source
     [IO.File]::WriteAllText("$world/C/imagegen/resources/extra.ps1", "throw 'loaded'`n")
     Assert-Refusal -Name 'a foreign script' -World $world
+}
+
+# What Windows says of a script: here a signature is a last line `# signed by NAME`.
+function Get-PlayedSignature {
+    param([string] $LiteralPath)
+    $found = [pscustomobject]@{ Status = 'NotSigned'; StatusMessage = 'played'; SignerCertificate = $null }
+    $last = @([IO.File]::ReadAllLines($LiteralPath))[-1]
+    if ($last -cmatch '^# signed by (.+)$') {
+        $found.Status = 'Valid'
+        $bytes = Get-Bytes -Text $Matches[1]
+        $found.SignerCertificate = [pscustomobject]@{ Subject = "CN=$($Matches[1])"; RawData = $bytes }
+    }
+    $found
+}
+
+# A machine whose scripts are signed by the provider; $Odd by somebody else, or by nobody.
+function New-SignedWorld {
+    param([string] $Source, [string] $Odd, [string] $OddSigner, [string] $Policy = 'AllSigned')
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        $hash = [Security.Cryptography.SHA256]::HashData((Get-Bytes -Text 'Provider'))
+        $digest = [Convert]::ToHexString($hash).ToLowerInvariant()
+        $named = [pscustomobject]@{ subject = 'CN=Provider'; sha256 = $digest }
+        $content | Add-Member -NotePropertyName 'signers' -NotePropertyValue @($named)
+        foreach ($script in Get-ChildItem -Path "$($script:World)/C/imagegen/*/*.ps*1" -File) {
+            $name = 'Provider'
+            if ($script.Name -eq $Odd) { $name = $OddSigner }
+            if ($name) { [IO.File]::AppendAllText($script.FullName, "# signed by $name`n") }
+        }
+    }
+    Set-Simulation -Area 'policy' -Name 'execution' -Value $Policy
+    $world
+}
+
+# Global functions stand before the commands of Windows.
+function Test-Signature {
+    param([string] $Source)
+    $played = ${function:Get-PlayedSignature}
+    $null = New-Item -Path 'function:global:Get-AuthenticodeSignature' -Value $played -Force
+    $played = { Get-Simulation -Area 'policy' -Name 'execution' }
+    $null = New-Item -Path 'function:global:Get-ExecutionPolicy' -Value $played -Force
+    try {
+        $world = New-SignedWorld -Source $Source
+        Assert-Run -Name 'signed scripts are run' -Run (Invoke-Engine -World $world -Phase 'bootstrap') -Code 0
+        $world = New-SignedWorld -Source $Source -Odd 'file.ps1'
+        Assert-Refusal -Name 'an unsigned script' -World $world
+        $world = New-SignedWorld -Source $Source -Odd 'file.ps1' -OddSigner 'Somebody'
+        Assert-Refusal -Name 'a script that another has signed' -World $world
+        $world = New-SignedWorld -Source $Source -Policy 'Bypass'
+        Assert-Refusal -Name 'a process that loads unsigned scripts' -World $world
+    } finally {
+        Remove-Item -LiteralPath 'function:Get-AuthenticodeSignature', 'function:Get-ExecutionPolicy'
+    }
 }
 
 function Assert-Refusal {
@@ -585,6 +662,45 @@ function Test-Upgrade {
     Assert-That -Name 'the kubelet runs again' -Holds ((Get-ServiceConfig -Name 'kubelet').state -eq 'running')
 }
 
+# A pod network without an agent: its configuration is filled in from the cluster.
+function Test-NodeNetwork {
+    param([string] $Source)
+    $world = New-NodeWorld -Source $Source
+    $facts = "`nkubectl=C:\k\kubectl.exe`nnetwork=C:\k\cni\10-win-bridge.conf`ncniConf=C:\etc\cni\net.d"
+    [IO.File]::AppendAllText("$world/C/imagegen/node.conf", $facts)
+    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
+    $template = '@NODE_ADDRESS@ @NODE_POD_NETWORK@ @NODE_POD_GATEWAY@ @NETWORK_CARD@ @NODE_NETWORK@ '
+    $template += '@POD_NETWORK@ @SERVICE_NETWORK@ @DNS_SERVER@ @DNS_DOMAIN@'
+    Write-TextFile -Path 'C:\k\cni\10-win-bridge.conf' -Content $template
+    $kubelet = "clusterDNS:`n- 10.96.0.10`nclusterDomain: a.test`n"
+    Write-TextFile -Path 'C:\var\lib\kubelet\config.yaml' -Content $kubelet
+    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
+    $end = '--output json --kubeconfig C:\etc\kubernetes\kubelet.conf'
+    $node = '{"spec":{"podCIDR":"10.244.3.0/24"},"status":{"addresses":[{"type":"Hostname","address":"x"},'
+    $node += '{"type":"InternalIP","address":"10.1.18.7"}]}}'
+    $answer = @{ exitCode = 0; output = "Warning: old`n$node`n" }
+    Set-Simulation -Area 'programs' -Name "C:\k\kubectl.exe get node $name $end" -Value $answer
+    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
+    $map = "C:\k\kubectl.exe get configmap kubeadm-config --namespace kube-system $end"
+    $settings = 'networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/12\n'
+    $answer = @{ exitCode = 0; output = "{`"data`":{`"ClusterConfiguration`":`"$settings`"}}" }
+    Set-Simulation -Area 'programs' -Name $map -Value $answer
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'a network is filled in' -Run $run -Code 0
+    $found = "$(Get-Content -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf' -Raw)"
+    $wanted = '10.1.18.7 10.244.3.0/24 10.244.3.2 Ethernet 2 10.1.16.0/20 '
+    $wanted += '10.244.0.0/16 10.96.0.0/12 10.96.0.10 a.test'
+    Assert-That -Name 'the network is the cluster''s' -Holds ($found -ceq $wanted) -Detail $found
+
+    $answer = @{ exitCode = 0; output = '{"data":{"ClusterConfiguration":"networking: {}"}}' }
+    Set-Simulation -Area 'programs' -Name $map -Value $answer
+    Remove-Item -LiteralPath "$world/C/etc/cni/net.d/10-win-bridge.conf" -Force
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'a network that nobody knows' -Run $run -Code 1
+    $left = Test-Path -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf'
+    Assert-That -Name 'no half configuration' -Holds (-not $left)
+}
+
 Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
 $own = "$PSScriptRoot/plan.json"
 $env:IMAGEGEN_SIMULATION = $script:World
@@ -596,9 +712,12 @@ try {
     if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, (Get-Location).ProviderPath)) }
     Test-Drift -Source $own
     Test-Download -Source $own
+    Test-Media -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
+    Test-Signature -Source $own
     Test-NodeLife -Source $own
+    Test-NodeNetwork -Source $own
     Test-Upgrade -Source $own
 } finally {
     Remove-PSDrive -Name 'C' -Scope Global -Force

@@ -74,13 +74,14 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 9] = [
+const LOADED: [&str; 10] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
     r#""$PSScriptRoot/../engine/Tools.ps1""#,
     r#""$PSScriptRoot/../engine/Invoke-Plan.ps1""#,
     r#""$Destination/engine/Invoke-Plan.ps1""#,
+    r#""$PSScriptRoot/Network.ps1""#,
     "$Platform",
     "$file.FullName",
     "$Meanwhile",
@@ -175,6 +176,9 @@ const WINDOWS_NOUNS: [&str; 11] = [
 ];
 const WINDOWS_TEXTS: [&str; 7] = ["hklm:", "hkcu:", "wsman:", "cert:", "win32_", ".exe", "registry::"];
 
+/// What must be asked before any other script may be loaded, the platform's among them.
+const BEFORE_LOADING: [&str; 2] = ["Get-AuthenticodeSignature", "Get-ExecutionPolicy"];
+
 pub(super) fn windows_only(script: &Script, known: &Known) -> Vec<String> {
     let mut findings = Vec::new();
     if script.is_platform() {
@@ -182,6 +186,9 @@ pub(super) fn windows_only(script: &Script, known: &Known) -> Vec<String> {
     }
     for node in script.kind("command_name") {
         let name = script.of(node);
+        if script.name.ends_with("/Invoke-Plan.ps1") && BEFORE_LOADING.contains(&name) {
+            continue;
+        }
         let Some(module) = known.modules.get(&name.to_lowercase()) else { continue };
         if !NEUTRAL.contains(&module.as_str()) || WINDOWS_NOUNS.iter().any(|noun| name.ends_with(noun)) {
             findings.push(script.finding(node, &format!("{name} is for engine/Windows.ps1")));

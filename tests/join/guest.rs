@@ -23,6 +23,7 @@ const WRAPPER: &str = r"C:\windows\svcwrap.exe";
 /// Types of which Wine has nothing to set.
 const RECORDED: &[&str] = &[
     "assertion",
+    "certificate",
     "defenderExclusion",
     "firewallRule",
     "localUser",

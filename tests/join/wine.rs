@@ -81,7 +81,7 @@ impl Wine {
         fs::copy(self.programs.join(name), self.path(path)).unwrap();
     }
 
-    fn command(&self, seconds: u32, program: &str) -> Command {
+    pub fn command(&self, seconds: u32, program: &str) -> Command {
         let mut command = Command::new("timeout");
         command
             .args(["--kill-after=5", &seconds.to_string(), program])

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use imagegen::embedded::sha256;
+use imagegen::embedded::{hex, sha256};
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha512};
 
 use crate::fetch::tls::{certificates, config};
 use crate::support::server::{Server, status, whole};
@@ -40,6 +42,12 @@ impl Site {
         self.server.asked().len()
     }
 
+    /// How often a publisher's URL was asked for.
+    pub fn asked(&self, url: &str) -> usize {
+        let path = url.strip_prefix("https:/").unwrap_or(url);
+        self.server.asked().iter().filter(|asked| asked.path == path).count()
+    }
+
     pub fn url(&self, path: &str) -> String {
         self.server.url(path)
     }
@@ -63,41 +71,91 @@ impl Site {
     /// Serves bytes of our own for all that a selection plans. What the catalog pins gets our
     /// digests by an override; for the rest its publisher's SHA-256 files are made.
     pub fn stock(&mut self, selection: &str) {
+        let text = |artifact: &Value| {
+            format!("stands for {}", artifact["component"].as_str().expect("component")).into_bytes()
+        };
+        self.stock_with(selection, false, &text);
+    }
+
+    /// The same with bytes of the caller's, and with checksum files for all that have them, where
+    /// `proofs` wants it. Gives the artifacts of the plan.
+    pub fn stock_with(
+        &mut self,
+        selection: &str,
+        proofs: bool,
+        bytes: &dyn Fn(&Value) -> Vec<u8>,
+    ) -> Vec<Value> {
         let plan = Test::new().line(&format!("plan {selection} --format json")).succeeds().stdout;
         let plan: Value = serde_json::from_str(&plan).expect("JSON");
         let groups = plan["components"].as_array().expect("components");
-        for artifact in groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
-            let component = artifact["component"].as_str().expect("component");
-            let url = artifact["url"].as_str().expect("url");
-            let bytes = format!("stands for {component}").into_bytes();
-            self.serve(url, &bytes);
-            if artifact["digests"].as_array().is_some_and(|pins| !pins.is_empty()) {
-                let mut over = json!({"sha256": sha256(&bytes)});
-                if artifact["authenticode"].is_object() {
-                    // Only an address of one's own takes away what the publisher's bytes must carry.
-                    over["url"] = self.url(&url.replacen("https:/", "", 1)).into();
-                }
-                self.overrides.insert(component.to_owned(), over);
-                continue;
+        let artifacts: Vec<Value> = groups
+            .iter()
+            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
+            .cloned()
+            .collect();
+        for artifact in &artifacts {
+            self.publish(artifact, &bytes(artifact), proofs);
+        }
+        artifacts
+    }
+
+    /// Serves this for an artifact; where neither pin nor checksum file is known, the user states the digest.
+    pub fn publish(&mut self, artifact: &Value, bytes: &[u8], proofs: bool) {
+        let component = artifact["component"].as_str().expect("component");
+        let url = artifact["url"].as_str().expect("url");
+        self.serve(url, bytes);
+        let has = |list: &str| artifact[list].as_array().is_some_and(|list| !list.is_empty());
+        let pinned = has("digests") || !has("checksums");
+        if pinned {
+            let mut over = json!({"sha256": sha256(bytes)});
+            if artifact["authenticode"].is_object() {
+                // Only an address of one's own takes away what the publisher's bytes must carry.
+                let own = format!("/own/{component}.msi");
+                self.serve(&own, bytes);
+                over["url"] = self.url(&own).into();
             }
-            let file = url.rsplit('/').next().expect("file");
-            let checksums = artifact["checksums"].as_array().expect("checksums");
-            let bits = checksums.iter().filter(|checksum| checksum["algorithm"] == "sha256");
-            for checksum in bits {
-                let text = format!("{}  {file}\n", sha256(&bytes));
-                let text = if checksum["format"] == "bare" { &text[..64] } else { &text };
-                self.serve(checksum["url"].as_str().expect("url"), text.as_bytes());
-            }
+            self.overrides.insert(component.to_owned(), over);
+        }
+        if pinned && !proofs {
+            return;
+        }
+        let file = url.rsplit('/').next().expect("file");
+        for checksum in artifact["checksums"].as_array().into_iter().flatten() {
+            let digest = match checksum["algorithm"].as_str() {
+                Some("sha512") if proofs => hex(&Sha512::digest(bytes)),
+                Some("sha512") => continue,
+                _ => sha256(bytes),
+            };
+            let text = if checksum["format"] == "bare" { digest } else { format!("{digest}  {file}\n") };
+            self.serve(checksum["url"].as_str().expect("url"), text.as_bytes());
         }
     }
 
     /// A run against the site, in a folder that they share.
     pub fn run(&self, line: &str) -> Ran {
+        Self::ran(&mut self.command(line))
+    }
+
+    pub fn command(&self, line: &str) -> Command {
         self.write("overrides.json", Value::Object(self.overrides.clone()).to_string().as_bytes());
         let mut test =
             Test::new().line(line).line("--ca-file ca.pem --store store --overrides overrides.json");
         test = test.args(["--mirror", &self.url("/")]);
-        let output = test.command().current_dir(&self.home.folder).output().expect("the program starts");
+        let mut command = test.command();
+        command.current_dir(&self.home.folder);
+        command
+    }
+
+    /// A run in the same folder that is told nothing of the site.
+    #[track_caller]
+    pub fn plain(&self, line: &str, code: i32) -> Ran {
+        let ran = Self::ran(Test::new().line(line).command().current_dir(&self.home.folder));
+        assert_eq!(ran.code, Some(code), "{line}\n{}\n{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    fn ran(command: &mut Command) -> Ran {
+        let output = command.output().expect("the program starts");
         Ran {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use crate::embedded::Tree;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::resource::ArchiveFormat;
+use crate::prove::{Keys, prove_again};
 use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::{NotProven, ProofError, evidence};
@@ -44,9 +46,25 @@ pub(super) fn workspace(folder: &Path, printer: &Printer) -> anyhow::Result<()> 
     told(&name, &found, &lock.unpinned(), printer)
 }
 
-/// A lock says what was proven when it was written.
-pub(super) fn lock_evidence(name: &str, lock: &Lock, printer: &Printer) -> anyhow::Result<()> {
-    let found: Vec<Evidence> = lock.artifacts.iter().flat_map(|artifact| artifact.evidence.clone()).collect();
+/// A lock says what was proven when it was written; what was kept of it is proven again.
+pub(super) fn lock_evidence(
+    name: &str,
+    lock: &Lock,
+    bundles: Option<&Path>,
+    manifests: &Tree,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let keys = Keys::read(manifests)?;
+    let mut found: Vec<Evidence> = Vec::new();
+    for artifact in &lock.artifacts {
+        let again = match bundles {
+            Some(folder) => prove_again(artifact, folder, &keys)?,
+            None => Vec::new(),
+        };
+        let other = |one: &&Evidence| !again.iter().any(|new| new.proof == one.proof);
+        found.extend(artifact.evidence.iter().filter(other).cloned());
+        found.extend(again);
+    }
     told(name, &found, &lock.unpinned(), printer)
 }
 

@@ -50,6 +50,7 @@ fn paths_of(kind: &ResourceKind) -> Vec<&str> {
         | ResourceKind::WindowsCapability(_)
         | ResourceKind::HnsNetwork(_)
         | ResourceKind::PowerPlan(_)
+        | ResourceKind::Certificate(_)
         | ResourceKind::Script(_)
         | ResourceKind::WindowsFeature(_)
         | ResourceKind::FirewallRule(_)

@@ -180,3 +180,15 @@ pub enum TaskTrigger {
     /// Each night at three.
     Daily,
 }
+
+/// A store of the machine's certificates, by the name that Windows gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum CertificateStore {
+    /// Authorities whose word counts.
+    Root,
+    /// Authorities between those and a signer.
+    #[serde(rename = "CA")]
+    Authority,
+    /// Signers whose scripts run under `AllSigned` without a question.
+    TrustedPublisher,
+}

@@ -1,0 +1,125 @@
+//! Proofs of signers that are kept beside a lock, and proven again without network or artifact: the
+//! lock has the digest that was signed.
+//!
+//! A signature with its certificate becomes one sigstore bundle without log entry, which is as good
+//! as the two files and no better: the verdict stays `signed-time-unproven`. What publishers made a
+//! bundle of is kept as it is.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::embedded::sha256_bytes;
+use crate::io::fs;
+use crate::io::store::Store;
+use crate::model::component::{Signature, SignatureKind};
+use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::plan::PlannedArtifact;
+use crate::model::resource::PinAlgorithm;
+use crate::verify::sigstore::Signer;
+use crate::verify::{ProofError, Proven, evidence, keyless, sigstore};
+
+use super::{Keys, ProveError, VerifiedArtifact, shown};
+
+/// What is kept of a proof, by the name of its file; none for kinds that say nothing of a signer's
+/// certificate.
+fn file_name(artifact: &PlannedArtifact, kind: SignatureKind) -> Option<String> {
+    let end = match kind {
+        SignatureKind::CosignKeyless => "keyless.sigstore.json",
+        SignatureKind::SigstoreBundle => "sigstore.json",
+        SignatureKind::GithubAttestation => "intoto.jsonl",
+        _ => return None,
+    };
+    Some(format!("{}-{}.{end}", artifact.component, artifact.version))
+}
+
+/// Whether something of this kind was proven when the artifact was locked.
+fn was_proven(artifact: &PlannedArtifact, kind: ProofKind) -> bool {
+    artifact.evidence.iter().any(|one| one.proof == kind && one.verdict >= Verdict::SignedTimeUnproven)
+}
+
+/// The proofs of an artifact that was just proven, out of the store, each proven once more.
+///
+/// # Errors
+/// The store lacks what it had, or has something else.
+pub fn keep(
+    verified: &VerifiedArtifact,
+    store: &Store,
+    keys: &Keys,
+) -> Result<BTreeMap<String, Vec<u8>>, ProveError> {
+    let artifact = verified.artifact();
+    let digest = digest(verified.fetched().sha256())?;
+    let stored = |url: &str| -> Result<Vec<u8>, ProveError> {
+        let object = store.find_url(url);
+        let content = object.map(|object| store.content(&object)).transpose()?;
+        let gone = || ProofError::new("proof-gone", format!("{} is not in the store any more", shown(url)));
+        Ok(content.flatten().ok_or_else(gone)?)
+    };
+    let mut files = BTreeMap::new();
+    for signature in &artifact.signatures {
+        let Some(name) = file_name(artifact, signature.kind) else { continue };
+        if !was_proven(artifact, signature.kind.proof()) {
+            continue;
+        }
+        let bytes = match &signature.certificate_url {
+            Some(url) if signature.kind == SignatureKind::CosignKeyless => {
+                keyless::bundle(&digest, &stored(&signature.url)?, &stored(url)?)?.into_bytes()
+            }
+            _ => stored(&signature.url)?,
+        };
+        one(signature, &digest, &bytes, keys)?;
+        files.insert(name, bytes);
+    }
+    Ok(files)
+}
+
+/// Proves again what is kept in a folder. What the lock says to be proven must be there.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn prove_again(
+    artifact: &PlannedArtifact,
+    folder: &Path,
+    keys: &Keys,
+) -> Result<Vec<Evidence>, ProveError> {
+    let mut found = Vec::new();
+    for signature in &artifact.signatures {
+        let Some(name) = file_name(artifact, signature.kind) else { continue };
+        let path = folder.join(name);
+        let kind = signature.kind.proof();
+        let bytes = fs::read_if_there(&path)?;
+        if bytes.is_none() && !was_proven(artifact, kind) {
+            continue;
+        }
+        let pin = artifact.digests.iter().find(|pin| pin.algorithm == PinAlgorithm::Sha256);
+        let outcome = match (bytes, pin) {
+            (None, _) => {
+                Err(ProofError::new("proof-absent", "the lock says that it was proven by this file"))
+            }
+            (_, None) => Err(ProofError::new("proof-digest", "the lock has no SHA-256 of the artifact")),
+            (Some(bytes), Some(pin)) => {
+                digest(&pin.digest).and_then(|digest| one(signature, &digest, &bytes, keys))
+            }
+        };
+        found.push(evidence(kind, &artifact.file, Some(&path.display().to_string()), outcome));
+    }
+    Ok(found)
+}
+
+fn digest(hex: &str) -> Result<[u8; 32], ProofError> {
+    sha256_bytes(hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
+}
+
+fn one(signature: &Signature, digest: &[u8; 32], bytes: &[u8], keys: &Keys) -> Result<Proven, ProofError> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let (identity, issuer) = (text(&signature.identity), text(&signature.issuer));
+    // An empty signer is refused by whoever is asked.
+    let signer = Signer { identity: &identity, issuer: &issuer };
+    match (signature.kind, &signature.key) {
+        (SignatureKind::CosignKeyless, _) => keyless::verify_bundle(digest, bytes, signer, None),
+        (SignatureKind::SigstoreBundle, Some(key)) if signature.identity.is_none() => {
+            sigstore::verify_bundle_by_key(digest, bytes, &keys.get(key), None)
+        }
+        (SignatureKind::GithubAttestation, _) => sigstore::verify_attestation(digest, bytes, signer, None),
+        _ => sigstore::verify_bundle(digest, bytes, signer, None),
+    }
+}

@@ -1,0 +1,412 @@
+//! The manifests of `cluster-manifests` on real API servers, by the real `kubectl apply --server-side`: taken whole,
+//! without a warning, unchanged when they are applied again, and refusing the pods that they are to refuse.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::join::{programs, text};
+use crate::support::{Test, files};
+
+const NETWORK: &str = "--endpoint api.example.com:6443 --node-subnet 10.0.0.0/24";
+/// Selections that Kubernetes 1.36 serves: the ones before 1.25 carry a PodSecurityPolicy, those of 1.28 and 1.29
+/// an admission policy in a beta API.
+const NEW: &[&str] = &[
+    "--k8s 1.36 --cni flannel-overlay --with hypervisor --with log-monitor --image log-monitor=registry.example/logs:1",
+    "--k8s 1.36 --cni flannel-hostgw --metadata-route --pipe-account kube-system:csi-smb",
+    "--k8s 1.36 --cni calico",
+    "--k8s 1.36 --cni win-bridge",
+    "--k8s 1.36 --cni win-overlay",
+    "--k8s 1.36 --cni sdnbridge",
+    "--k8s 1.36 --cni azure-cni",
+    "--k8s 1.36 --cni none --hns-network mine",
+    "--k8s 1.37 --cni flannel-overlay --flannel-namespace networks",
+    "--k8s 1.36 --cni sdnoverlay --host-access services",
+    "--k8s 1.36 --cni flannel-overlay --host-access services",
+    "--k8s 1.35 --cni ovn-kubernetes --host-access services",
+    "--k8s 1.30 --cni flannel-overlay --with csi-proxy --with hypervisor",
+    "--k8s 1.31 --cni calico --with csi-proxy",
+    "--k8s 1.27 --cni flannel-hostgw",
+    "--k8s 1.25 --cni win-bridge --host-access services",
+];
+/// Selections that Kubernetes 1.24 serves.
+const OLD: &[&str] = &[
+    "--k8s 1.24 --cni flannel-overlay --with csi-proxy --with hypervisor",
+    "--k8s 1.24 --cni flannel-hostgw --host-access services",
+    "--k8s 1.23 --cni win-bridge --host-access wins",
+    "--k8s 1.22 --cni flannel-overlay --host-access wins --with hypervisor",
+    "--k8s 1.20 --cni flannel-hostgw --host-access wins --runtime docker",
+    "--k8s 1.20 --cni win-overlay --host-access services --runtime containerd",
+    "--k8s 1.19 --cni flannel-overlay --host-access wins",
+    "--k8s 1.17 --cni win-bridge --host-access services --runtime docker",
+];
+
+/// kube-apiserver with its etcd, and nothing that acts on what they hold.
+struct Server {
+    test: Test,
+    kubectl: PathBuf,
+    port: u16,
+    children: Vec<Child>,
+}
+
+fn free() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+}
+
+impl Server {
+    fn start(programs: &Path, program: &Path, arguments: &str) -> Self {
+        let test = Test::new().file("tokens.csv", "admin,admin,1,system:masters\nalice,alice,2\n");
+        let kubectl = programs.join("1.36.0/linux/kubectl");
+        let mut server = Self { test, kubectl, port: free(), children: Vec::new() };
+        server.keys();
+        let (clients, peers, port) = (free(), free(), server.port);
+        server.daemon(
+            &programs.join("etcd"),
+            &format!(
+                "--data-dir etcd --unsafe-no-fsync --listen-peer-urls http://127.0.0.1:{peers} \
+                 --listen-client-urls http://127.0.0.1:{clients} --advertise-client-urls http://127.0.0.1:{clients}"
+            ),
+        );
+        server.daemon(
+            program,
+            &format!(
+                "--etcd-servers=http://127.0.0.1:{clients} --bind-address=127.0.0.1 --secure-port={port} \
+                 --authorization-mode=RBAC --token-auth-file=tokens.csv --cert-dir=. --allow-privileged=true \
+                 --service-cluster-ip-range=10.96.0.0/12 --service-account-issuer=https://kubernetes.default.svc \
+                 --service-account-key-file=accounts.pem --service-account-signing-key-file=accounts.pem {arguments}"
+            ),
+        );
+        let ready = Command::new("curl")
+            .args(["-sk", "--fail", "--retry", "90", "--retry-delay", "1", "--retry-all-errors"])
+            .arg(format!("https://127.0.0.1:{port}/readyz"))
+            .output()
+            .unwrap();
+        assert!(text(&ready).ends_with("ok"), "{}", server.test.text("kube-apiserver.log"));
+        server
+    }
+
+    fn keys(&self) {
+        let made = Command::new("openssl")
+            .args(["genrsa", "-out", "accounts.pem", "2048"])
+            .current_dir(&self.test.folder)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", text(&made));
+    }
+
+    fn daemon(&mut self, program: &Path, arguments: &str) {
+        let name = program.file_name().unwrap().to_str().unwrap();
+        let log = std::fs::File::create(self.test.folder.join(format!("{name}.log"))).unwrap();
+        let child = Command::new(program)
+            .args(arguments.split_whitespace())
+            .current_dir(&self.test.folder)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.children.push(child);
+    }
+
+    fn try_kubectl(&self, user: &str, arguments: &str) -> Output {
+        Command::new(&self.kubectl)
+            .args(["--insecure-skip-tls-verify", "--token", user])
+            .arg(format!("--server=https://127.0.0.1:{}", self.port))
+            .args(arguments.split_whitespace())
+            .current_dir(&self.test.folder)
+            .env("HOME", &self.test.folder)
+            .output()
+            .unwrap()
+    }
+
+    fn kubectl(&self, arguments: &str) -> Output {
+        let output = self.try_kubectl("admin", arguments);
+        assert!(output.status.success(), "kubectl {arguments}: {}", text(&output));
+        output
+    }
+
+    /// What a controller of a whole cluster does: without this account a namespace takes no pod.
+    fn account(&self, namespace: &str) {
+        let _there = self.try_kubectl("admin", &format!("create namespace {namespace}"));
+        self.kubectl(&format!("--namespace {namespace} create serviceaccount default"));
+    }
+
+    /// What the server says of a pod, which it does not keep.
+    fn pod(&self, user: &str, namespace: &str, spec: &Value) -> Output {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": { "name": "tried", "namespace": namespace }, "spec": spec,
+        });
+        std::fs::write(self.test.folder.join("pod.json"), pod.to_string()).unwrap();
+        self.try_kubectl(user, "create --dry-run=server --filename pod.json")
+    }
+
+    fn takes(&self, user: &str, namespace: &str, spec: &Value) {
+        let output = self.pod(user, namespace, spec);
+        assert!(output.status.success(), "{spec}: {}", text(&output));
+    }
+
+    fn refuses(&self, user: &str, namespace: &str, spec: &Value, said: &str) {
+        let output = self.pod(user, namespace, spec);
+        assert!(!output.status.success(), "{namespace} takes {spec}");
+        assert!(text(&output).contains(said), "{spec}: {}", text(&output));
+    }
+
+    /// Writes the manifests of a selection.
+    fn write(&self, selection: &str) {
+        let ran = Test::new()
+            .line("cluster-manifests")
+            .line(NETWORK)
+            .line(selection)
+            .args(["--force", "--out", self.test.folder.join("m").to_str().unwrap()])
+            .run();
+        assert_eq!(ran.code, Some(0), "{selection}: {}", ran.stderr);
+    }
+
+    fn apply(&self) -> Output {
+        self.kubectl("apply --server-side --validate=strict --recursive --filename m")
+    }
+
+    /// What the manifests made, by kind and name.
+    fn objects(&self) -> BTreeMap<String, Value> {
+        let list = self.kubectl("get --recursive --filename m --output json");
+        let list: Value = serde_json::from_slice(&list.stdout).unwrap();
+        let items = list["items"].as_array().unwrap().iter();
+        items
+            .map(|item| {
+                let metadata = &item["metadata"];
+                (format!("{} {} {}", item["kind"], metadata["namespace"], metadata["name"]), item.clone())
+            })
+            .collect()
+    }
+
+    /// Takes everything away but namespaces, which are not gone before a controller has seen them.
+    fn delete(&self, objects: &BTreeMap<String, Value>) {
+        let items: Vec<&Value> = objects.values().filter(|object| object["kind"] != "Namespace").collect();
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+        std::fs::write(self.test.folder.join("list.json"), list.to_string()).unwrap();
+        self.kubectl("delete --cascade=background --timeout=60s --filename list.json");
+    }
+
+    /// The pod that an agent's DaemonSet makes.
+    fn agent(&self, namespace: &str, name: &str) -> Value {
+        let set = self.kubectl(&format!("--namespace {namespace} get daemonset {name} --output json"));
+        let set: Value = serde_json::from_slice(&set.stdout).unwrap();
+        set["spec"]["template"]["spec"].clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        for child in self.children.iter_mut().rev() {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn newest() -> Option<Server> {
+    let programs = programs()?;
+    Some(Server::start(&programs, &programs.join("1.36.0/linux/kube-apiserver"), ""))
+}
+
+/// The last one that has the PodSecurityPolicy.
+fn last_with_psp() -> Option<Server> {
+    let programs = programs()?;
+    let Some(built) = std::env::var_os("IMAGEGEN_TEST_APISERVER").map(PathBuf::from) else {
+        println!("skipped: needs wine and the programs of ci/apiserver/build (IMAGEGEN_TEST_APISERVER)");
+        return None;
+    };
+    let arguments =
+        "--enable-admission-plugins=PodSecurityPolicy --feature-gates=ServerSideFieldValidation=true";
+    Some(Server::start(&programs, &built.join("kube-apiserver"), arguments))
+}
+
+/// Applies the manifests of a selection twice.
+fn applied(server: &Server, selection: &str) -> BTreeMap<String, Value> {
+    server.write(selection);
+    let warned = server.apply();
+    let deprecated = |line: &str| line.starts_with("Warning: ") && line.contains(" is deprecated in ");
+    let warned = String::from_utf8(warned.stderr).unwrap();
+    assert!(warned.lines().all(deprecated), "{selection}: {warned}");
+    let first = server.objects();
+    let documents: usize = files(&server.test.folder.join("m"))
+        .values()
+        .map(|file| std::str::from_utf8(file).unwrap().matches("\nkind: ").count())
+        .sum();
+    assert_eq!(first.len(), documents, "{selection}");
+    server.apply();
+    let again = server.objects();
+    for (name, object) in &first {
+        // Kubernetes 1.24 notes when it was last asked, 1.36 who was first.
+        let kept = |object: &Value| {
+            let mut object = object.clone();
+            object["metadata"]["resourceVersion"].take();
+            object
+        };
+        assert!(object["metadata"]["uid"].is_string() && object["metadata"]["managedFields"].is_null());
+        assert_eq!(kept(object), kept(&again[name]), "{selection}: {name} changed");
+    }
+    let different = server.try_kubectl("admin", "diff --server-side --recursive --filename m");
+    assert!(different.status.success(), "{selection}: {}", text(&different));
+    first
+}
+
+fn all_applied(server: &Server, selections: &[&str]) {
+    for namespace in ["kube-system", "kube-flannel", "imagegen-smoke"] {
+        server.account(namespace);
+    }
+    for selection in selections {
+        let objects = applied(server, selection);
+        server.delete(&objects);
+    }
+    // What would be refused is: a field that nobody knows.
+    server.write(selections[0]);
+    let file = server.test.folder.join("m/22-kube-proxy-hostprocess.yaml");
+    let wrong = std::fs::read_to_string(&file).unwrap().replace("hostNetwork:", "hostNetwrk:");
+    std::fs::write(file, wrong).unwrap();
+    let refused =
+        server.try_kubectl("admin", "apply --server-side --validate=strict --recursive --filename m");
+    assert!(!refused.status.success() && text(&refused).contains("hostNetwrk"), "{}", text(&refused));
+}
+
+#[test]
+fn the_newest_api_server_takes_every_selection() {
+    if let Some(server) = newest() {
+        all_applied(&server, NEW);
+    }
+}
+
+#[test]
+fn the_last_api_server_with_psp_takes_every_selection() {
+    if let Some(server) = last_with_psp() {
+        all_applied(&server, OLD);
+    }
+}
+
+/// A pod of one container, with a folder or pipe of the host.
+fn mounts(path: &str) -> Value {
+    json!({
+        "containers": [{
+            "name": "a", "image": "registry.example/a:1",
+            "volumeMounts": [{ "name": "v", "mountPath": "/v" }],
+        }],
+        "volumes": [{ "name": "v", "hostPath": { "path": path } }],
+    })
+}
+
+fn plain() -> Value {
+    json!({ "containers": [{ "name": "a", "image": "registry.example/a:1" }] })
+}
+
+fn host_process() -> Value {
+    let mut spec = plain();
+    spec["hostNetwork"] = json!(true);
+    spec["securityContext"] =
+        json!({ "windowsOptions": { "hostProcess": true, "runAsUserName": r"NT AUTHORITY\system" } });
+    spec
+}
+
+fn with_account(mut spec: Value, account: &str) -> Value {
+    spec["serviceAccountName"] = json!(account);
+    spec
+}
+
+#[test]
+fn pipes_of_the_host_are_for_named_accounts() {
+    let Some(server) = newest() else { return };
+    for namespace in ["default", "kube-system", "kube-flannel", "imagegen-smoke"] {
+        server.account(namespace);
+    }
+    let pipe = mounts(r"\\.\pipe\containerd-containerd");
+    server.takes("admin", "default", &pipe);
+    server.write("--k8s 1.36 --cni flannel-overlay --pipe-account kube-system:csi-smb");
+    server.apply();
+    server.kubectl("--namespace kube-system create serviceaccount csi-smb");
+    // The server hears of its own policy a moment later.
+    for _ in 0..200 {
+        if !server.pod("admin", "default", &pipe).status.success() {
+            break;
+        }
+    }
+    let denied =
+        "ValidatingAdmissionPolicy 'windows-host-pipes' with binding 'windows-host-pipes' denied request";
+    for path in [
+        r"\\.\pipe\containerd-containerd",
+        "//./pipe/containerd-containerd",
+        r"\\.\PIPE\Rancher_Wins",
+        r"\\.\pipe\csi-proxy-filesystem-v1",
+        r"\\.\pipe\docker_engine",
+        r"\\?\pipe\dockershim",
+    ] {
+        server.refuses("admin", "default", &mounts(path), denied);
+        server.refuses("admin", "kube-system", &mounts(path), denied);
+        server.takes("admin", "kube-system", &with_account(mounts(path), "csi-smb"));
+    }
+    server.refuses("admin", "default", &with_account(pipe, "csi-smb"), "csi-smb");
+    for good in [plain(), mounts(r"C:\data"), mounts(r"C:\containerd\data")] {
+        server.takes("admin", "default", &good);
+    }
+    // Pod Security: agents in their namespaces alone.
+    for (namespace, name) in [("kube-system", "kube-proxy-windows"), ("kube-flannel", "flannel-windows")] {
+        server.takes("admin", namespace, &server.agent(namespace, name));
+    }
+    server.takes("admin", "kube-system", &host_process());
+    server.refuses("admin", "imagegen-smoke", &host_process(), "violates PodSecurity \"baseline:v1.36\"");
+    server.refuses("admin", "imagegen-smoke", &mounts(r"C:\data"), "hostPath volumes");
+    server.takes("admin", "imagegen-smoke", &plain());
+}
+
+#[test]
+fn the_psp_sample_lets_agents_alone_reach_the_host() {
+    let Some(server) = last_with_psp() else { return };
+    for namespace in ["default", "kube-system", "kube-flannel", "imagegen-smoke"] {
+        server.account(namespace);
+    }
+    // Who may make pods, and use no policy but that of everybody.
+    server.kubectl("create clusterrole makes-pods --verb=create --resource=pods");
+    server.kubectl("create clusterrolebinding alice --clusterrole=makes-pods --user=alice");
+    let refused = "PodSecurityPolicy: ";
+    server.refuses("alice", "default", &plain(), refused);
+    for selection in [
+        "--k8s 1.24 --cni flannel-overlay",
+        "--k8s 1.22 --cni flannel-overlay --host-access wins",
+        "--k8s 1.20 --cni flannel-hostgw --host-access wins",
+    ] {
+        server.write(selection);
+        server.apply();
+        let objects = server.objects();
+        for _ in 0..200 {
+            if server.pod("alice", "default", &plain()).status.success() {
+                break;
+            }
+        }
+        let mut privileged = plain();
+        privileged["containers"][0]["securityContext"] = json!({ "privileged": true });
+        let mut network = plain();
+        network["hostNetwork"] = json!(true);
+        for bad in [privileged, network, host_process(), mounts(r"C:\data"), mounts(r"\\.\pipe\rancher_wins")]
+        {
+            server.refuses("alice", "default", &bad, refused);
+            server.refuses("alice", "kube-system", &bad, refused);
+        }
+        server.takes("alice", "default", &plain());
+        for (namespace, name) in [("kube-system", "kube-proxy-windows"), ("kube-flannel", "flannel-windows")]
+        {
+            let agent = server.agent(namespace, name);
+            server.takes("alice", namespace, &agent);
+            server.refuses("alice", namespace, &with_account(agent.clone(), "default"), refused);
+            let mut reaching = agent;
+            reaching["volumes"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({ "name": "v", "hostPath": { "path": r"C:\" } }));
+            server.refuses("alice", namespace, &reaching, refused);
+        }
+        server.delete(&objects);
+    }
+}
