@@ -24,9 +24,28 @@ build {
       }
       Expand-Archive -LiteralPath $payload -DestinationPath 'C:\imagegen' -Force
       Remove-Item -LiteralPath $payload
+      #{% if uses.signed_scripts %}
+      # The engine starts only where its signer is trusted; the plan says by which certificates.
+      $plan = [IO.File]::ReadAllText('C:\imagegen\guest-plan.json') | ConvertFrom-Json
+      $types = 'Security.Cryptography.X509Certificates'
+      foreach ($resource in @($plan.resources | Where-Object { $_.type -eq 'certificate' })) {
+          $bytes = [Convert]::FromBase64String($resource.properties.content)
+          $certificate = New-Object -TypeName "$types.X509Certificate2" -ArgumentList (, $bytes)
+          $store = New-Object -TypeName "$types.X509Store" -ArgumentList $resource.properties.store, 'LocalMachine'
+          $store.Open('ReadWrite')
+          $store.Add($certificate)
+          $store.Close()
+      }
+      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
+      $run += 'C:\imagegen\engine\Invoke-Plan.ps1'
+      & "$PSHOME\powershell.exe" @run -Phase 'bootstrap'
+      if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
+      & "$PSHOME\powershell.exe" @run -Phase 'prepare'
+      #{% else %}
       & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'bootstrap'
       if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
       & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
+      #{% endif %}
       exit $LASTEXITCODE
       SCRIPT
     ]
@@ -44,7 +63,12 @@ build {
     timeout    = "2h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
+      #{% if uses.signed_scripts %}
+      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
+      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
+      #{% else %}
       & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
+      #{% endif %}
       exit $LASTEXITCODE
       SCRIPT
     ]
@@ -60,7 +84,12 @@ build {
     timeout    = "2h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
+      #{% if uses.signed_scripts %}
+      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
+      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
+      #{% else %}
       & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
+      #{% endif %}
       exit $LASTEXITCODE
       SCRIPT
     ]
@@ -77,7 +106,12 @@ build {
     timeout    = "2h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
+      #{% if uses.signed_scripts %}
+      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
+      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'install'
+      #{% else %}
       & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'install'
+      #{% endif %}
       exit $LASTEXITCODE
       SCRIPT
     ]
@@ -94,7 +128,12 @@ build {
     timeout    = "1h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
+      #{% if uses.signed_scripts %}
+      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
+      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'test' -Mode 'test' -ReportOnly
+      #{% else %}
       & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'test' -Mode 'test' -ReportOnly
+      #{% endif %}
       exit $LASTEXITCODE
       SCRIPT
     ]
@@ -114,7 +153,12 @@ build {
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
       Remove-Item -Path 'C:\Windows\Temp\packer-*', 'C:\Windows\Temp\script-*' -Force
+      #{% if uses.signed_scripts %}
+      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
+      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'seal'
+      #{% else %}
       & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'seal'
+      #{% endif %}
       exit $LASTEXITCODE
       SCRIPT
     ]

@@ -229,6 +229,7 @@ impl Session<'_> {
             folder: self.folder.clone(),
             environment: self.environment.clone(),
             interactive: self.interactive,
+            input: None,
         };
         let mut progress = self.printer.progress();
         let mut last: Vec<String> = Vec::new();

@@ -12,6 +12,7 @@
 //! The same lock and the same files give the same bytes. Nothing here opens a socket.
 
 pub mod images;
+mod mirror;
 mod read;
 mod write;
 
@@ -23,10 +24,13 @@ use serde::{Deserialize, Serialize};
 use crate::io::fs::FileError;
 use crate::lock::Lock;
 use crate::model::evidence::Evidence;
+use crate::model::overrides::mirrored;
+use crate::model::plan::PlannedArtifact;
 use crate::verify::ProofError;
 
+pub use mirror::{Mirrored, extract_mirror};
 pub use read::{Opened, extract, verify};
-pub use write::{Content, Part, create};
+pub use write::{Content, Part, create, pack};
 
 /// Name of the schema of `bundle.json`.
 pub const SCHEMA: &str = "imagegen.dev/bundle/v1";
@@ -90,15 +94,27 @@ pub(crate) fn evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
 }
 
 /// Every URL that a lock speaks of: only for these may a bundle say what came from there.
-pub(crate) fn urls(lock: &Lock) -> Vec<&str> {
-    let mut urls = Vec::new();
-    for artifact in &lock.artifacts {
-        urls.push(artifact.url.as_str());
-        urls.extend(artifact.checksums.iter().map(|file| file.url.as_str()));
-        for signature in &artifact.signatures {
-            urls.push(signature.url.as_str());
-            urls.extend(signature.certificate_url.as_deref());
-        }
+pub(crate) fn urls(lock: &Lock) -> Vec<String> {
+    let artifacts = lock.artifacts.iter().flat_map(urls_of).map(str::to_owned);
+    artifacts.chain(updates(lock).map(|(url, _)| url)).collect()
+}
+
+/// The URLs of an artifact and of what proves it.
+pub(crate) fn urls_of(artifact: &PlannedArtifact) -> Vec<&str> {
+    let mut urls = vec![artifact.url.as_str()];
+    urls.extend(artifact.checksums.iter().map(|file| file.url.as_str()));
+    for signature in &artifact.signatures {
+        urls.push(signature.url.as_str());
+        urls.extend(signature.certificate_url.as_deref());
     }
     urls
+}
+
+/// Updates that are files: from where, and with which SHA-256.
+pub(crate) fn updates(lock: &Lock) -> impl Iterator<Item = (String, &str)> {
+    let selection = &lock.selection;
+    selection.updates.iter().flat_map(|updates| &updates.files).map(|file| {
+        let moved = mirrored(&selection.overrides, &file.url).map(|(url, _)| url);
+        (moved.unwrap_or_else(|| file.url.clone()), file.sha256.as_str())
+    })
 }

@@ -5,6 +5,7 @@ mod cluster;
 mod doctor;
 mod join_data;
 mod network;
+mod scripts;
 mod selection;
 mod verify;
 
@@ -18,6 +19,7 @@ pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use doctor::DoctorArgs;
 pub use join_data::JoinDataArgs;
 pub use network::{FetchArgs, NetworkArgs, PinArgs, StoreArgs, StoreWhat};
+pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
 pub use selection::SelectionArgs;
 use selection::{component, pair};
 pub use verify::VerifyArgs;
@@ -89,8 +91,15 @@ pub enum Command {
     Plan(PlanArgs),
     /// Write the lockfile: every artifact with its digests
     #[command(after_help = "Example:
-  imagegen lock --target azure --k8s 1.36.4 && git add imagegen.lock.json")]
+  imagegen lock --target azure --k8s 1.36.4 && git add imagegen.lock.json
+  imagegen lock --target azure --k8s 1.36 --update           the newest that fits
+  imagegen lock --target azure --k8s 1.36 --update containerd")]
     Lock(LockArgs),
+    /// Show what publishers have that is newer than the plan
+    #[command(after_help = "Examples:
+  imagegen outdated --target azure --k8s 1.36
+  imagegen lock --target azure --k8s 1.36 --update kubernetes containerd")]
+    Outdated(OutdatedArgs),
     /// Download everything that an image holds into the store, and prove it
     #[command(after_help = "Examples:
   imagegen fetch --target azure --k8s 1.36.0
@@ -108,6 +117,8 @@ pub enum Command {
     #[command(after_help = "Example:
   imagegen doctor --target azure --k8s 1.36.4")]
     Doctor(DoctorArgs),
+    /// Give out the guest's scripts to be read or signed, and sign them
+    Scripts(ScriptsArgs),
     /// Look after the store of downloaded files
     Store(StoreArgs),
     /// Carry a build across an air gap: everything it needs in one checked zip
@@ -142,6 +153,7 @@ pub enum Command {
     /// Add a published digest to a catalog's component file
     #[command(after_help = "Example:
   imagegen catalog export --out catalog
+  imagegen pin kubelet 1.36.5 --manifests catalog --from publisher
   imagegen pin kubelet 1.36.5 --manifests catalog --from kubelet.exe --source 'dl.k8s.io, checked with cosign'")]
     Pin(PinArgs),
     /// Print the JSON schema of a file or of an output
@@ -186,6 +198,8 @@ pub struct BuildArgs {
     #[command(flatten)]
     pub lock: LockUseArgs,
     #[command(flatten)]
+    pub scripts: OwnScriptsArgs,
+    #[command(flatten)]
     pub workspace: WorkspaceArgs,
 
     /// Write the workspace and stop: no network, no credentials, no Packer.
@@ -211,6 +225,8 @@ pub struct RenderArgs {
     #[command(flatten)]
     pub lock: LockUseArgs,
     #[command(flatten)]
+    pub scripts: OwnScriptsArgs,
+    #[command(flatten)]
     pub workspace: WorkspaceArgs,
 }
 
@@ -220,6 +236,8 @@ pub struct PlanArgs {
     pub selection: SelectionArgs,
     #[command(flatten)]
     pub lock: LockUseArgs,
+    #[command(flatten)]
+    pub scripts: OwnScriptsArgs,
 
     /// Show the predicted machine: services, files with access control and origin, registry, ports.
     #[arg(long)]
@@ -239,6 +257,21 @@ pub struct LockArgs {
     #[arg(long)]
     pub prove: bool,
 
+    /// Move to the newest releases that this Kubernetes line works with; of these components, or
+    /// `kubernetes` [default: of everything that the selection leaves open].
+    #[arg(long, value_name = "COMPONENT", num_args = 0..)]
+    pub update: Option<Vec<String>>,
+
+    #[command(flatten)]
+    pub network: NetworkArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct OutdatedArgs {
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub lock: LockUseArgs,
     #[command(flatten)]
     pub network: NetworkArgs,
 }

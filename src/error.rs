@@ -14,11 +14,13 @@ use crate::join::JoinError;
 use crate::lock::{LockError, Unpinned};
 use crate::model::choice::UnknownName;
 use crate::model::json::JsonError;
+use crate::model::upstream::UpstreamError;
 use crate::model::version::VersionError;
 use crate::policy::PolicyError;
 use crate::prove::ProveError;
 use crate::render::RenderError;
 use crate::resolve::ResolveError;
+use crate::scripts::{ForeignScripts, SignError};
 use crate::tools::ToolError;
 use crate::verify::{NotProven, ProofError};
 
@@ -160,7 +162,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
         return Some(match &*error.failure {
             FetchFailure::Interrupted => ErrorClass::Interrupted,
             FetchFailure::File(_) | FetchFailure::System(_) => ErrorClass::Internal,
-            failure if failure.is_wrong_bytes() => ErrorClass::Verification,
+            failure if failure.is_wrong_bytes() || failure.is_forbidden() => ErrorClass::Verification,
             _ => ErrorClass::Fetch,
         });
     }
@@ -176,10 +178,18 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
             BundleError::Write { .. } | BundleError::File(_) => ErrorClass::Internal,
         });
     }
-    if cause.is::<ProofError>() {
+    if let Some(error) = cause.downcast_ref::<SignError>() {
+        return Some(match error {
+            SignError::NoProgram => ErrorClass::Usage,
+            SignError::Proof { .. } => ErrorClass::Verification,
+            SignError::Interrupted => ErrorClass::Interrupted,
+            SignError::Failed { .. } | SignError::Exec(_) | SignError::File(_) => ErrorClass::Internal,
+        });
+    }
+    if cause.is::<ProofError>() || cause.is::<ForeignScripts>() {
         return Some(ErrorClass::Verification);
     }
-    if cause.is::<HttpError>() {
+    if cause.is::<HttpError>() || cause.is::<UpstreamError>() {
         return Some(ErrorClass::Fetch);
     }
     if cause.is::<Unpinned>() || cause.is::<DamagedStore>() || cause.is::<NotProven>() {
@@ -235,6 +245,12 @@ fn hints_of(cause: &(dyn std::error::Error + 'static)) -> Vec<String> {
         return problems.iter().map(|problem| problem.instead.clone()).collect();
     }
     if let Some(error) = cause.downcast_ref::<RenderError>() {
+        return error.hints();
+    }
+    if let Some(error) = cause.downcast_ref::<ForeignScripts>() {
+        return error.hints();
+    }
+    if let Some(error) = cause.downcast_ref::<SignError>() {
         return error.hints();
     }
     if let Some(NotReady { hints, .. }) = cause.downcast_ref() {

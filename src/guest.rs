@@ -104,6 +104,7 @@ pub fn guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Result<Gues
             windows: plan.windows.release.clone(),
             kubernetes: plan.kubernetes.to_string(),
             scripts: scripts(provisioners),
+            signers: plan.signing.as_ref().map(|signing| signing.signers.clone()).unwrap_or_default(),
             resources,
         },
         step_files,

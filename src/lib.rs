@@ -42,6 +42,7 @@ pub mod verify;
 pub mod cluster;
 pub mod join;
 pub mod prove;
+pub mod scripts;
 pub mod tools;
 
 pub mod bundle;

@@ -37,6 +37,9 @@ pub struct Lock {
     pub packer: Option<PlannedPacker>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyUsed>,
+    /// Versions that `lock --update` found: component, or `kubernetes`, → version.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub updated: BTreeMap<String, Version>,
     /// By component.
     pub artifacts: Vec<PlannedArtifact>,
     pub warnings: Vec<Warning>,
@@ -60,8 +63,8 @@ pub enum LockError {
     Schema { file: String, found: String },
     #[error("{file} is stale: {}", .moved.join("; "))]
     Stale { file: String, moved: Vec<String> },
-    #[error("{file} is not there, and `--locked` demands it")]
-    Absent { file: String },
+    #[error("{file} is not there, and `{flag}` demands it")]
+    Absent { file: String, flag: &'static str },
 }
 
 /// Artifacts whose bytes nobody has pinned.
@@ -106,6 +109,7 @@ impl Lock {
             base_image,
             packer: plan.packer.clone(),
             policy: plan.policy.clone(),
+            updated: plan.updated.clone(),
             artifacts,
             warnings: plan.warnings.clone(),
         }

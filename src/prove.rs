@@ -17,6 +17,7 @@ use crate::model::json::{self, JsonError};
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
+use crate::model::url::file_name;
 use crate::policy::check_evidence;
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, evidence};
@@ -130,6 +131,20 @@ pub fn prove(
     Ok(VerifiedArtifact { artifact, fetched: fetched.clone() })
 }
 
+/// What the publisher's checksum files state, for looking into the store. Nothing of it is believed
+/// before [`prove`] has seen the bytes and the signature.
+#[must_use]
+pub fn stated(artifact: &PlannedArtifact, network: &Fetcher) -> Vec<(PinAlgorithm, String)> {
+    let files = artifact.checksums.iter();
+    files
+        .filter_map(|file| {
+            let bytes = sidecar(artifact, &file.url, network).ok()??;
+            let digest = checksums::find(&bytes, file_name(&artifact.url), file.algorithm).ok()?;
+            Some((file.algorithm, digest))
+        })
+        .collect()
+}
+
 fn wants_publisher(artifact: &PlannedArtifact, policy: &Policy) -> bool {
     !check_evidence(policy, artifact, &[]).is_empty()
 }
@@ -194,20 +209,21 @@ fn checksum_files(
             PinAlgorithm::Sha256 => fetched.sha256(),
             PinAlgorithm::Sha512 => fetched.sha512(),
         };
-        let outcome = checksums::find(&bytes, &artifact.file, checksum.algorithm).and_then(|stated| {
-            if stated == actual {
-                Ok(Proven {
-                    verdict: Verdict::Verified,
-                    detail: "the publisher's checksum file states this digest".to_owned(),
-                    facts: BTreeMap::from([("digest".to_owned(), stated)]),
-                })
-            } else {
-                Err(ProofError::new(
-                    "checksum-mismatch",
-                    format!("the publisher's checksum file states {stated}, the file has {actual}"),
-                ))
-            }
-        });
+        let outcome =
+            checksums::find(&bytes, file_name(&artifact.url), checksum.algorithm).and_then(|stated| {
+                if stated == actual {
+                    Ok(Proven {
+                        verdict: Verdict::Verified,
+                        detail: "the publisher's checksum file states this digest".to_owned(),
+                        facts: BTreeMap::from([("digest".to_owned(), stated)]),
+                    })
+                } else {
+                    Err(ProofError::new(
+                        "checksum-mismatch",
+                        format!("the publisher's checksum file states {stated}, the file has {actual}"),
+                    ))
+                }
+            });
         if outcome.is_ok() {
             sums.push(Sums { url: checksum.url.clone(), bytes });
         }

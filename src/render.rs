@@ -14,11 +14,12 @@ use serde_json::{Map, Value, json};
 use crate::embedded::{Tree, sha256};
 use crate::guest::{Guest, plan_json};
 use crate::lock::Lock;
+use crate::model::choice::Delivery;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::target::{PackerBase, Target, Variable};
 
-pub use bundle::{Archive, archive, archive_names};
+pub use bundle::archive_names;
 pub use hcl::template as hcl_template;
 
 /// Files of a workspace for Packer.
@@ -177,7 +178,11 @@ pub fn context(plan: &Plan) -> Value {
             let chosen = plan.selectors.get(&selector.name) == Some(&value.value);
             (format!("{}_{}", selector.name, value.value), json!(chosen))
         })
-        .chain([("updates".to_owned(), json!(plan.searches_updates()))])
+        .chain([
+            ("updates".to_owned(), json!(plan.searches_updates())),
+            ("media".to_owned(), json!(plan.delivery == Delivery::Media)),
+            ("signed_scripts".to_owned(), json!(plan.signing.is_some())),
+        ])
         .collect();
     let packer = plan.packer.as_ref();
     let plugin = packer.and_then(|packer| packer.plugins.first());

@@ -6,6 +6,7 @@
 mod artifacts;
 mod asked;
 mod choices;
+mod delivery;
 mod groups;
 mod kubernetes;
 mod overrides;
@@ -19,20 +20,26 @@ use crate::embedded::sha256;
 use crate::model::choice::Cni;
 use crate::model::json;
 use crate::model::kubernetes::KubernetesLine;
-use crate::model::plan::{Plan, PlannedGroup, Warning};
+use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, Warning};
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::target::Target;
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
-pub use artifacts::{Platform, plan_tool};
+pub use artifacts::{Platform, plan_artifact, plan_tool};
 pub use refusal::{Refusal, ResolveError};
 
-/// What resolving may know of the world: which names the environment sets, never their values.
+/// The name under which an update knows everything that has Kubernetes' own version.
+pub const KUBERNETES: &str = "kubernetes";
+
+/// What resolving may know of the world.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
+    /// Names that the environment sets, never their values.
     pub environment: BTreeSet<String>,
+    /// Newer releases than the catalog's that an update found: component, or `kubernetes`, → version.
+    pub updated: BTreeMap<String, Version>,
 }
 
 /// Resolves a selection.
@@ -46,19 +53,21 @@ pub fn resolve(
     selection: &ImageDefinition,
     surroundings: &Surroundings,
 ) -> Result<Plan, ResolveError> {
-    let (line, kubernetes, mut warnings) = kubernetes::choose(catalog, selection.kubernetes.as_deref())?;
+    let updated = &surroundings.updated;
+    let (line, kubernetes, mut warnings) =
+        kubernetes::choose(catalog, selection.kubernetes.as_deref(), updated.get(KUBERNETES))?;
     let mut refusals = Vec::new();
     let windows = choices::windows(catalog, &line, &kubernetes, selection, &mut refusals)?;
     let runtime = choices::runtime(&line, selection, &mut refusals);
     let host_access = choices::host_access(catalog, &line, runtime, selection, &mut refusals)?;
-    let delivery = choices::delivery(&target, selection, &mut refusals);
+    let delivery = delivery::choose(&target, selection, &mut refusals);
     let mut situation = Situation {
         target: target.name.clone(),
         image: target.image.is_some(),
         windows: windows.release.clone(),
         kubernetes: kubernetes.clone(),
         runtime,
-        runtime_version: groups::component_version(&line, runtime.as_str(), selection),
+        runtime_version: groups::component_version(&line, runtime.as_str(), selection, updated),
         cni: selection.cni.unwrap_or(Cni::None),
         host_access,
         delivery,
@@ -69,11 +78,13 @@ pub fn resolve(
     asked::check(selection, &mut refusals);
     asked::images(selection, runtime, &mut refusals);
     let groups = groups::choose(
-        groups::Inputs { catalog, line: &line, situation: &situation, selection },
+        groups::Inputs { catalog, line: &line, situation: &situation, selection, updated },
         &mut warnings,
         &mut refusals,
     )?;
+    warnings.extend(delivery::check(delivery, selection, &groups, &mut refusals));
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
+        overrides::check_members(artifact, &mut refusals);
         situation.components.insert(artifact.component.clone(), artifact.version.clone());
     }
     // What was asked for counts too where it was refused: a rule says better why.
@@ -105,6 +116,7 @@ pub fn resolve(
     }
     warnings.extend(kubernetes::security_floor(&line, &kubernetes));
     warnings.extend(unpinned_warnings(&groups));
+    let updated = used(updated, &kubernetes, &groups, selection);
     let runtime_version = situation.runtime_version.clone().unwrap_or_else(|| kubernetes.clone());
     let catalog_digest = inputs_digest(catalog, &target, &line, &windows, &groups)?;
     Ok(Plan {
@@ -124,6 +136,7 @@ pub fn resolve(
         images: selection.images.clone(),
         proxy: selection.proxy.clone().unwrap_or_default(),
         groups,
+        updated,
         variables,
         selectors: chosen.selectors,
         declared: chosen.declared,
@@ -133,7 +146,26 @@ pub fn resolve(
         known: known_names(catalog)?,
         catalog: catalog_digest,
         policy: None,
+        signing: None,
     })
+}
+
+/// The updates that this plan is made with.
+fn used(
+    updated: &BTreeMap<String, Version>,
+    kubernetes: &Version,
+    groups: &[PlannedGroup],
+    selection: &ImageDefinition,
+) -> BTreeMap<String, Version> {
+    let artifacts = || groups.iter().flat_map(|group| &group.artifacts);
+    let is_used = |name: &str, version: &Version| match name {
+        KUBERNETES => version == kubernetes,
+        _ => artifacts().any(|artifact| artifact.component == name && artifact.version == *version),
+    };
+    let kept = updated.iter().filter(|(name, version)| {
+        is_used(name, version) && !selection.components.contains_key(name.as_str())
+    });
+    kept.map(|(name, version)| (name.clone(), version.clone())).collect()
 }
 
 fn known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
@@ -194,18 +226,25 @@ fn unpinned_warnings(groups: &[PlannedGroup]) -> Vec<Warning> {
         .map(|artifact| Warning {
             id: "unpinned".to_owned(),
             subject: artifact.component.clone(),
-            message: match artifact.checksums.first() {
-                Some(checksum) => format!(
-                    "{} {} is unpinned: only the publisher's checksum file is known ({}); a bake refuses it",
-                    artifact.component, artifact.version, checksum.url
-                ),
-                None => format!(
-                    "{} {} is unpinned: its publisher offers no proof at all; a bake refuses it",
-                    artifact.component, artifact.version
-                ),
-            },
+            message: unpinned(artifact),
         })
         .collect()
+}
+
+fn unpinned(artifact: &PlannedArtifact) -> String {
+    let signature = artifact.signatures.first().map(|signature| &signature.url);
+    let known = match artifact.checksums.first().map(|checksum| &checksum.url).or(signature) {
+        Some(url) => format!("only its publisher's proof is known ({url})"),
+        None if artifact.authenticode.is_some() => "only its publisher's name is known".to_owned(),
+        None => {
+            let title = artifact.title();
+            return format!("{title} is unpinned: its publisher offers no proof at all; a bake refuses it");
+        }
+    };
+    format!(
+        "{} is unpinned: {known}; `lock` and `build` pin it by that, `--locked` refuses it",
+        artifact.title()
+    )
 }
 
 /// SHA-256 over all entries of the catalog that the plan was made from.

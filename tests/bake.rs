@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::scripts;
 use crate::support::{Test, files, needs, root};
 
 const READY: &str = "build --target azure --k8s 1.20.0 --host-access services --out o \
@@ -137,7 +138,7 @@ fn an_interrupt_lets_packer_clean_up() {
 }
 
 /// Programs that the simulated cloud is made of.
-fn simulation() -> Option<PathBuf> {
+pub fn simulation() -> Option<PathBuf> {
     let packer = needs("IMAGEGEN_TEST_PACKER", "Packer")?;
     for tool in ["python3", "unshare", "ip", "openssl"] {
         let there = Command::new("sh")
@@ -192,9 +193,49 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
     no_secret(&test, &said);
 }
 
+/// The payload that arrives is the one whose scripts the provider signed, and Packer's unsigned wrapper does no more
+/// than start the engine under `AllSigned`.
+#[test]
+fn signed_scripts_reach_the_guest_as_they_were_signed() {
+    let Some(packer) = simulation() else { return };
+    if !scripts::tools() {
+        return;
+    }
+    let test = scripts::provided(Test::new());
+    scripts::sign(&test, "own", "ca");
+    let test = test
+        .file("imagegen.json", r#"{"packer": {"version": "1.12.0", "plugins": {"azure": "1.4.5"}}}"#)
+        .file("report.json", r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#)
+        .line(READY)
+        .stocked(PLAN)
+        .line("--var auth=client_secret --policy policy.json --scripts scripts --packer")
+        .args([packer.to_str().expect("path")]);
+    let records = test.folder.join("records");
+    let report = test.folder.join("report.json");
+    let output = simulated(&test, &records, &["--report", report.to_str().expect("path")]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    guest(&test, &records);
+    let events = fs::read_to_string(records.join("winrm/events.jsonl")).expect("events");
+    assert!(events.contains("'AllSigned', '-File'") && !events.contains("& 'C:\\\\imagegen"), "{events}");
+    let payload = scripts::members(&test.read("o/payload.zip"));
+    for (path, bytes) in files(&test.folder.join("scripts")) {
+        if path != "scripts.json" && !path.starts_with("host/") {
+            assert_eq!(payload[&path], bytes, "{path}");
+        }
+    }
+}
+
 /// The test's command against the simulated cloud and guest.
 fn simulated(test: &Test, records: &Path, options: &[&str]) -> std::process::Output {
-    let inner = test.command();
+    simulated_command(&test.command(), &test.folder, records, options)
+}
+
+pub fn simulated_command(
+    inner: &Command,
+    folder: &Path,
+    records: &Path,
+    options: &[&str],
+) -> std::process::Output {
     Command::new("python3")
         .arg(root().join("tests/support/fakes/run.py"))
         .arg("--workdir")
@@ -203,8 +244,8 @@ fn simulated(test: &Test, records: &Path, options: &[&str]) -> std::process::Out
         .arg("--")
         .arg(inner.get_program())
         .args(inner.get_args())
-        .current_dir(&test.folder)
-        .env("HOME", &test.folder)
+        .current_dir(folder)
+        .env("HOME", folder)
         .output()
         .expect("python3 starts")
 }

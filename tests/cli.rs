@@ -50,6 +50,11 @@ fn bad_input_is_named_with_its_remedy() {
         ("explain containrd --k8s 1.20.0", 3, "did you mean `containerd`?"),
         ("schema lok", 2, "did you mean `lock`?"),
         ("build --target azure --k8s 1.20.0 --no-bake --locked", 3, "--locked` demands it"),
+        (
+            "build --target azure --k8s 1.20.0 --no-bake --lock other.json",
+            3,
+            "other.json is not there, and `--lock` demands it",
+        ),
     ] {
         let ran = Test::new().line(line).fails(code, &[said]);
         assert!(ran.stdout.is_empty(), "{line}: {}", ran.stdout);

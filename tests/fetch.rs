@@ -1,6 +1,6 @@
 //! Downloads from a server on loopback that misbehaves in every way there is.
 
-mod crash;
+pub mod crash;
 mod program;
 pub mod tls;
 

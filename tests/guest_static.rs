@@ -55,6 +55,23 @@ fn scripts_of_steps_parse_and_are_ascii() {
     assert!(seen >= 4, "{seen}");
 }
 
+/// Both branches of a template's tags stand in the text, as comments: so it is read as it is.
+#[test]
+fn scripts_of_the_build_use_commands_of_5_1() {
+    let text = std::fs::read_to_string(root().join("packer/build.pkr.hcl")).unwrap();
+    let known = known(&[]);
+    let mut seen = 0;
+    for inline in text.split("inline = [<<-SCRIPT\n").skip(1) {
+        let inline = inline.split("      SCRIPT\n").next().unwrap();
+        let script = Script::new("packer/build.pkr.hcl", inline.to_owned());
+        assert_none(&syntax(&script));
+        let wrong = |it: &String| it.contains("no command of 5.1") || it.contains("no parameter");
+        assert_none(&commands(&script, &known).into_iter().filter(wrong).collect::<Vec<_>>());
+        seen += 1;
+    }
+    assert_eq!(seen, 6);
+}
+
 #[test]
 fn every_command_and_parameter_is_known_to_5_1() {
     let scripts = scripts_below("provisioners");

@@ -1,12 +1,12 @@
 //! A machine that is there already: `--target host` makes one archive, without Packer and without a network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read as _};
 use std::path::Path;
 
 use imagegen::catalog::Catalog;
 use imagegen::embedded::{Tree, sha256};
-use serde_json::Value;
+use serde_json::{Value, json};
 use zip::ZipArchive;
 
 use crate::support::{Test, files, golden, root};
@@ -119,6 +119,14 @@ fn what_a_host_cannot_have_is_refused() {
         ("plan --target host --k8s 1.36.0 --component cloudbase-init=1.1.6", 3, "component-unused"),
         ("plan --target host --k8s 1.36.0 --delivery upload", 3, "host cannot deliver by `upload`"),
         ("plan --target host --k8s 1.36.0 --var location=westeurope", 3, "has no variable `location`"),
+        ("plan --target host --k8s 1.36.0 --delivery media --updates KB5058411", 3, "media-updates"),
+        (
+            "plan --target host --k8s 1.36.0 --delivery media --image a.example/b@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+            3,
+            "media-images",
+        ),
+        ("plan --target host --k8s 1.36.0 --delivery mirror", 3, "comes from dl.k8s.io, github.com"),
+        ("plan --target azure --k8s 1.36.0 --delivery media", 3, "choose `--delivery mirror --mirror URL`"),
         ("plan --target hst --k8s 1.36.0", 3, "did you mean `host`?"),
     ] {
         Test::new().line(line).fails(code, &[said]);
@@ -130,6 +138,57 @@ fn what_a_host_cannot_have_is_refused() {
         )
         .line("plan")
         .fails(3, &["packer-unused", "leave `packer` out"]);
+}
+
+/// Every file that the plan would download is in the archive, under the digest by which the engine looks
+/// for it; so the machine needs no network, and neither does the build.
+#[test]
+fn media_brings_everything_that_the_plan_asks_for() {
+    let update = b"stands for an update";
+    let digest = sha256(update);
+    let updates = json!({"target": "host", "kubernetes": "1.36.0", "delivery": "media", "updates": {"files": [
+        {"kb": "KB5058411", "url": "https://catalog.example.com/kb5058411.msu", "sha256": digest},
+    ]}});
+    let made = || {
+        let test = Test::new().line("build --component openssh=10.0.0.0p2 --out o");
+        let test = test.stocked("plan --target host --k8s 1.36.0 --component openssh=10.0.0.0p2");
+        let test = test
+            .file(&format!("store/objects/sha256/{}/{digest}", &digest[..2]), "stands for an update")
+            .file("imagegen.json", &updates.to_string());
+        test.succeeds();
+        test
+    };
+    let (test, again) = (made(), made());
+    let zip = test.read(&format!("o/{NAME}"));
+    assert_eq!(zip, again.read(&format!("o/{NAME}")), "the same files, the same bytes");
+    let members = members(&zip);
+    let plan: Value = serde_json::from_slice(&members["guest-plan.json"]).unwrap();
+    let mut carried: BTreeSet<String> =
+        members.keys().filter_map(|name| name.strip_prefix("artifacts/")).map(str::to_owned).collect();
+    for resource in plan["resources"].as_array().unwrap() {
+        let Some(digest) = resource["properties"]["digest"].as_str() else { continue };
+        assert_eq!(digest, sha256(&members[&format!("artifacts/{digest}")]), "{}", resource["name"]);
+        carried.remove(digest);
+    }
+    assert!(carried.is_empty(), "nobody asks for {carried:?}");
+    assert!(members.keys().filter(|name| name.starts_with("artifacts/")).count() > 4);
+    let mut archive = ZipArchive::new(Cursor::new(&zip)).unwrap();
+    for index in 0..archive.len() {
+        let file = archive.by_index_raw(index).unwrap();
+        let stored = file.compression() == zip::CompressionMethod::Stored;
+        assert_eq!(stored, file.name().unwrap().starts_with("artifacts/"), "{:?}", file.name());
+    }
+    let readme = String::from_utf8(members["README.md"].clone()).unwrap();
+    assert!(readme.contains("the machine needs no network"), "{readme}");
+    // A preview packs nothing, and what was changed on the disk is not packed either.
+    let preview = Test::new().file("imagegen.json", &updates.to_string()).line("build --no-bake --out o");
+    preview.succeeds();
+    assert!(!preview.exists(&format!("o/{NAME}")));
+    let changed = test.folder.join(format!("store/objects/sha256/{}/{digest}", &digest[..2]));
+    std::fs::write(changed, "another update").unwrap();
+    std::fs::remove_file(test.folder.join(format!("o/{NAME}"))).unwrap();
+    test.fails(4, &["KB5058411", "--offline"]);
+    assert!(!test.exists(&format!("o/{NAME}")));
 }
 
 /// Nothing is packed whose bytes nobody pinned, and without a network nobody can be asked; a preview says so.
@@ -168,6 +227,43 @@ fn pipelines_for_users_are_yaml() {
             let script = command.split("-File ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
             let inner = script.trim_start_matches("C:\\imagegen\\").replace('\\', "/");
             assert!(Path::new(root()).join("provisioners").join(&inner).is_file(), "{path}: {script}");
+        }
+    }
+}
+
+/// The join fills in a pod network's configuration where nobody else does.
+#[test]
+fn a_node_knows_whether_its_pod_network_is_its_own_to_configure() {
+    for (selection, network) in [
+        ("--k8s 1.36.0 --cni win-bridge", Some("10-win-bridge.conf")),
+        ("--k8s 1.36.0 --cni sdnoverlay", Some("10-sdnoverlay.conf")),
+        ("--k8s 1.36.0 --cni l3", Some("10-l3.conf")),
+        ("--k8s 1.36.0 --cni azure-cni", Some("10-azure.conflist")),
+        ("--k8s 1.36.0 --cni flannel-overlay --host-access services", Some("10-flannel.conf")),
+        ("--k8s 1.36.0 --cni flannel-overlay", None),
+        ("--k8s 1.36.0 --cni calico", None),
+        ("--k8s 1.36.0", None),
+    ] {
+        let test = Test::new().line(&format!("render --target host {selection} --out o"));
+        test.succeeds();
+        let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).expect("JSON");
+        let resources = plan["resources"].as_array().expect("resources");
+        let file = |end: &str| {
+            let found = resources
+                .iter()
+                .find(|it| it["properties"]["path"].as_str().is_some_and(|path| path.ends_with(end)));
+            found.and_then(|it| it["properties"]["content"].as_str())
+        };
+        let facts = file(r"\node.conf").expect("node.conf");
+        let line = facts.lines().find_map(|line| line.strip_prefix("network="));
+        assert_eq!(line, network.map(|name| format!(r"C:\k\cni\{name}")).as_deref(), "{selection}");
+        // What it names is laid, and its marks are those that the join knows.
+        let Some(name) = network else { continue };
+        let template = file(&format!(r"\{name}")).expect(name);
+        let script = include_str!("../provisioners/node/Network.ps1");
+        for mark in template.split('"').filter(|text| text.contains('@')) {
+            let mark = mark.split('@').nth(1).expect("mark");
+            assert!(script.contains(&format!("'@{mark}@'")), "{selection}: nobody fills in {mark}");
         }
     }
 }

@@ -160,6 +160,16 @@ fn assert_parses(script: &str) {
     assert!(!tree.root_node().has_error(), "{script}");
 }
 
+/// Signed scripts run in a process of their own under `AllSigned`: user-data itself is unsigned.
+#[test]
+fn a_node_of_signed_scripts_joins_under_all_signed() {
+    for form in ["cloud-config", "ps1", "mime"] {
+        let said = test("--k8s 1.36.4 --signed-scripts").args(["--as", form]).succeeds().stdout;
+        assert_eq!(said.matches("-ExecutionPolicy AllSigned -File").count(), 1, "{said}");
+        assert!(!said.contains("Bypass") && !said.contains("& 'C:"), "{said}");
+    }
+}
+
 #[test]
 fn a_discovery_kubeconfig_travels_with_the_secret() {
     let kubeconfig = format!("apiVersion: v1\nkind: Config\n# {}\n", "x".repeat(2000));
@@ -258,6 +268,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("--kubelet-arg kubeconfig=x", 3, "imagegen explain --kubeconfig"),
         ("--kubelet-arg node-labels=a=b", 3, "--label KEY=VALUE"),
         ("--kubelet-arg=--v=2", 3, "without dashes"),
+        ("--kubelet-arg log-dir=\"C:\\log\"", 3, "a quotation mark"),
         ("--kubelet-arg v=2 --kubelet-arg v=3", 3, "given twice"),
         (
             "--kubelet-arg feature-gates=WindowsGracefulNodeShutdow=true",

@@ -29,6 +29,7 @@ mod manifests;
 mod matrix;
 mod mirror;
 mod packer;
+mod scripts;
 mod tidy;
 mod trust;
 mod verify;

@@ -1,5 +1,8 @@
 //! Lock, fetch and build against a mirror with the publishers' layout.
 
+mod airgap;
+mod crash;
+mod outdated;
 mod policy;
 mod signers;
 mod site;

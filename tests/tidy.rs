@@ -11,8 +11,8 @@ use crate::support::{Test, files, root};
 /// A module may use those before it.
 const ORDER: &[&str] = &[
     "model", "embedded", "catalog", "lock", "resolve", "policy", "machine", "guest", "io", "ui", "fetch",
-    "verify", "prove", "tools", "trust", "bundle", "join", "cluster", "render", "bake", "error", "cli",
-    "commands", "main",
+    "verify", "prove", "scripts", "tools", "trust", "bundle", "join", "cluster", "render", "bake", "error",
+    "cli", "commands", "main",
 ];
 
 /// These turn values into values or bytes and never touch the world.
@@ -101,7 +101,7 @@ fn conditions_of_the_packer_templates_are_in_their_context() {
             ));
         }
     }
-    known.insert("uses.updates".to_owned());
+    known.extend(["uses.updates".to_owned(), "uses.signed_scripts".to_owned()]);
     let mut checked = 0;
     for path in ["build.pkr.hcl", "targets/azure/source.pkr.hcl", "targets/azure/plugins.pkr.hcl"] {
         let packer = Tree::packer();

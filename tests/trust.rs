@@ -44,6 +44,44 @@ fn an_override_replaces_bytes_digests_and_proofs() {
     assert_eq!(kubelet["authenticode"]["publisher"], "O=Example Provider,CN=Example Provider");
 }
 
+/// Whatever a provider calls a file, it is installed under the name by which services start it.
+#[test]
+fn files_of_a_provider_may_have_any_name() {
+    let pin = format!("sha256={}", "ab".repeat(32));
+    let program = "0f2c/blob/42?signature=secret";
+    let crictl = format!(
+        r#"{{"crictl": {{"kind": "exe", "url": "https://x.example/tool-7", "sha256": "{}"}}}}"#,
+        "cd".repeat(32)
+    );
+    let test = Test::new()
+        .file("overrides.json", &crictl)
+        .line("build --target azure --k8s 1.36.4 --no-bake --out o --overrides overrides.json")
+        .args(["--override", &format!("kubelet.url=https://x.example/{program}")])
+        .args(["--override", &format!("kubelet.{pin}")])
+        .args(["--override", "cloudbase-init.url=https://x.example/setup"])
+        .args(["--override", &format!("cloudbase-init.{pin}")]);
+    test.succeeds();
+    let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).expect("JSON");
+    let resources = plan["resources"].as_array().expect("resources");
+    let from = |url: &str| {
+        let found = resources.iter().find(|one| one["properties"]["url"] == url);
+        found.unwrap_or_else(|| panic!("{url} is not asked for"))["properties"].clone()
+    };
+    assert_eq!(from(&format!("https://x.example/{program}"))["path"], r"C:\k\kubelet.exe");
+    assert_eq!(from("https://x.example/tool-7")["path"], r"C:\k\crictl.exe");
+    let package = from("https://x.example/setup")["cache"].as_str().expect("cache").to_owned();
+    assert!(package.ends_with("_x64.msi"), "{package}");
+
+    let archive = test.args(["--override", "kubelet.kind=zip", "--force"]);
+    archive.fails(
+        3,
+        &[
+            "override of kubelet: nobody says which files of the archive are wanted",
+            r#""members": [{"member": "bin/kubelet.exe", "file": "kubelet.exe"}]"#,
+        ],
+    );
+}
+
 #[test]
 fn a_mirror_serves_the_same_bytes() {
     let plain = artifact(&planned(&Test::new().line(PLAN)), "containerd");

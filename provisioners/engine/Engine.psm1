@@ -14,6 +14,8 @@ $script:Root = $Root
 . $Platform
 foreach ($file in Get-ChildItem -Path "$PSScriptRoot/../resources/*.ps1") { . $file.FullName }
 $script:Journal = Resolve-NativePath -Path $Journal
+# The one text of a type that arguments out of a file may complete.
+$script:Completed = @{ service = 'commandLine'; registryValue = 'data' }
 
 # One level of an object as the hashtable that splatting needs.
 function ConvertTo-Splat {
@@ -22,6 +24,21 @@ function ConvertTo-Splat {
     $table = @{}
     foreach ($property in $InputObject.PSObject.Properties) { $table[$property.Name] = $property.Value }
     $table
+}
+
+# The properties of a resource as they are to be now: what others wrote into a file since stands behind the plan's
+# text. So an image, a node that joined and one that was reset are each as planned.
+function Get-Desired {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Resource)
+    $properties = ConvertTo-Splat -InputObject $Resource.properties
+    if ($properties.ContainsKey('argumentsFile')) {
+        $file = $properties.argumentsFile
+        $more = Read-Argument -Path $file.path -Variable $file.variable
+        if ($more) { $properties[$script:Completed[$Resource.type]] += " $more" }
+        $properties.Remove('argumentsFile')
+    }
+    $properties
 }
 
 # One text per value, so that 1 and "1" are equal, and "a,b" and ["a", "b"] are not.
@@ -100,6 +117,7 @@ function Assert-Plan {
             if ($null -eq $declared) { throw "$($resource.name): no resource type '$($resource.type)'" }
             foreach ($name in $declared.Keys) { $known[$name] = $known[$name] -or $declared[$name] }
         }
+        if ($script:Completed.ContainsKey($resource.type)) { $known.argumentsFile = $false }
         $properties = ConvertTo-Splat -InputObject $resource.properties
         foreach ($name in $properties.Keys) {
             if (-not $known.ContainsKey($name)) {
@@ -193,7 +211,7 @@ function Invoke-Resource {
     $entry = New-Entry -Name $Resource.name -Type $type -Step $Resource.step -Phase $Resource.phase
     Start-Deadline -Name $Resource.name -Seconds $Resource.timeoutSeconds
     try {
-        $properties = ConvertTo-Splat -InputObject $Resource.properties
+        $properties = Get-Desired -Resource $Resource
         $entry.differences = @(Get-ResourceDifference -Type $type -Properties $properties)
         if ($entry.differences.Count -gt 0) {
             $entry.result = 'drifted'
@@ -243,13 +261,38 @@ function New-Result {
     }
 }
 
+# Services have been started and told to start since the plan made them: that is not compared and not set.
+function Clear-ServiceState {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Resource)
+    if ($Resource.type -ne 'service') { return }
+    $properties = $Resource.properties.PSObject.Properties
+    foreach ($name in 'startType', 'state') {
+        if ($null -ne $properties[$name]) { $properties.Remove($name) }
+    }
+}
+
+# What a phase applies. `join` is no part of a build: it is what kubeadm's files complete, on a node.
+function Select-Resource {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
+    foreach ($resource in $Plan.resources) {
+        if ($Phase -ne 'join') {
+            if ($resource.phase -eq $Phase) { $resource }
+        } elseif ($null -ne $resource.properties.PSObject.Properties['argumentsFile']) {
+            Clear-ServiceState -Resource $resource
+            $resource
+        }
+    }
+}
+
 # Applies one phase, up to the first failure. Done work is found done, so it can be run again at any time.
 function Invoke-Phase {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase,
         [Parameter(Mandatory)] [string] $Report)
     $result = New-Result -Phase $Phase -Mode 'apply'
-    $resources = @($Plan.resources | Where-Object { $_.phase -eq $Phase })
+    $resources = @(Select-Resource -Plan $Plan -Phase $Phase)
     # A report speaks of the machine as it was then. Sealing needs it and takes nothing but the build's own away.
     if ($Phase -ne 'seal' -and [IO.File]::Exists($Report)) { [IO.File]::Delete($Report) }
     try {
@@ -285,6 +328,7 @@ function Invoke-Phase {
 function Select-TestResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
+    if ($Phase -eq 'join') { return Select-Resource -Plan $Plan -Phase $Phase }
     $phases = @($Phase)
     if ($Phase -eq 'test') { $phases = @('bootstrap', 'prepare', 'install', 'test') }
     if ($Phase -eq 'firstboot') { $phases = @('prepare', 'install', 'test', 'firstboot') }
@@ -293,12 +337,7 @@ function Select-TestResource {
     foreach ($resource in $found) {
         $lives = $null -eq $resource.PSObject.Properties['lifetime'] -or $resource.lifetime -ne 'build'
         if (-not $lives -or $resource.type -eq 'windowsUpdate') { continue }
-        if ($resource.type -eq 'service') {
-            $properties = $resource.properties.PSObject.Properties
-            foreach ($name in 'startType', 'state') {
-                if ($null -ne $properties[$name]) { $properties.Remove($name) }
-            }
-        }
+        Clear-ServiceState -Resource $resource
         $resource
     }
 }

@@ -4,12 +4,13 @@ Applies or tests one phase of the guest plan beside the engine.
 
 .DESCRIPTION
 The only entry point of the engine. Every script is held against its digest in the plan before any of them is
-loaded, and the plan is refused whole before anything is changed.
+loaded, and the plan is refused whole before anything is changed. A plan that names signers is applied under the
+execution policy AllSigned alone, and each script must have a valid signature of one of them.
 One progress line per resource goes to the standard output, one JSON object with the outcome comes last.
 Exit codes: 0 done, 1 a resource failed, 2 plan or scripts refused, 8 checks failed or seal without a good report.
 
 .PARAMETER Phase
-bootstrap, prepare, install, test, seal, or firstboot on a clone.
+bootstrap, prepare, install, test, seal, or firstboot on a clone; join for command lines that kubeadm completes.
 
 .PARAMETER Mode
 apply brings the resources of the phase into their state; test only compares.
@@ -37,7 +38,7 @@ C:\imagegen\engine\Invoke-Plan.ps1 -Phase install -Mode apply
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)]
-    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal', 'firstboot')]
+    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal', 'firstboot', 'join')]
     [string] $Phase,
     [ValidateSet('apply', 'test')]
     [string] $Mode = 'apply',
@@ -74,13 +75,40 @@ function Assert-Script {
     }
 }
 
+# Refuses scripts that none of the plan's signers has signed, and a process that would load others besides.
+function Assert-Signature {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Signers, [Parameter(Mandatory)] $Scripts, [Parameter(Mandatory)] [string] $Root)
+    $policy = "$(Get-ExecutionPolicy)"
+    if ($policy -ne 'AllSigned') {
+        throw "the plan wants signed scripts and the execution policy is $policy, start with AllSigned"
+    }
+    $allowed = @($Signers | ForEach-Object { $_.sha256 })
+    foreach ($script in $Scripts.PSObject.Properties) {
+        $path = Join-Path -Path $Root -ChildPath $script.Name
+        $found = Get-AuthenticodeSignature -LiteralPath $path
+        if ("$($found.Status)" -ne 'Valid') {
+            throw "the signature of script $($script.Name) is $($found.Status): $($found.StatusMessage)"
+        }
+        $stream = New-Object -TypeName IO.MemoryStream -ArgumentList (, $found.SignerCertificate.RawData)
+        $digest = (Get-FileHash -InputStream $stream -Algorithm SHA256).Hash.ToLowerInvariant()
+        if ($allowed -cnotcontains $digest) {
+            $subject = $found.SignerCertificate.Subject
+            throw "script $($script.Name) is signed by $subject ($digest), whom the plan does not name"
+        }
+    }
+}
+
 $Phase = $Phase.ToLowerInvariant()
 $code = 2
 try {
     $planPath = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($Plan)
     $planPath = [IO.Path]::GetFullPath($planPath)
     $content = [IO.File]::ReadAllText($planPath) | ConvertFrom-Json
-    Assert-Script -Scripts $content.scripts -Root (Split-Path -Path $PSScriptRoot)
+    $root = Split-Path -Path $PSScriptRoot
+    Assert-Script -Scripts $content.scripts -Root $root
+    $signers = $content.PSObject.Properties['signers']
+    if ($null -ne $signers) { Assert-Signature -Signers $signers.Value -Scripts $content.scripts -Root $root }
     $folder = [IO.Path]::GetDirectoryName($planPath)
     $sealReport = Join-Path -Path $folder -ChildPath 'check-report.json'
     # What a clone has is no proof for sealing.

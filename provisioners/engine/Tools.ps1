@@ -59,16 +59,20 @@ function Start-Native {
 }
 
 # Runs a program within the time of the resource in hand. No accepted codes: the caller looks at the code.
+# What is to be done meanwhile is called again and again until the program has ended.
 function Invoke-Native {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Program, [string[]] $Arguments = @(), [string] $ArgumentLine = '',
-        [int[]] $Accept = @(0))
+        [int[]] $Accept = @(0), [scriptblock] $Meanwhile)
     if (-not $ArgumentLine) { $ArgumentLine = Join-Argument -Arguments $Arguments }
     $doing = "$Program was running"
     $native = Start-Native -Program $Program -ArgumentLine $ArgumentLine
     try {
+        while ($null -ne $Meanwhile -and -not $native.process.WaitForExit(200)) {
+            $null = Get-TimeLeft -Doing $doing
+            & $Meanwhile
+        }
         if (-not $native.process.WaitForExit((Get-TimeLeft -Doing $doing))) {
-            $native.process.Kill()
             throw "time limit of $($script:Current.seconds) s reached while $doing"
         }
         # A grandchild may hold the pipes open after the program itself has ended.
@@ -81,6 +85,9 @@ function Invoke-Native {
             throw "$Program exited with ${code}: $($text.Trim())"
         }
         @{ exitCode = $code; output = $text }
+    } catch {
+        if (-not $native.process.HasExited) { $native.process.Kill() }
+        throw
     } finally {
         $native.process.Dispose()
     }
@@ -92,6 +99,26 @@ function Get-Digest {
     param([Parameter(Mandatory)] [string] $Path, [string] $Algorithm = 'SHA256')
     if (-not (Test-Path -LiteralPath $Path -PathType Leaf)) { return $null }
     (Get-FileHash -LiteralPath $Path -Algorithm $Algorithm).Hash.ToLowerInvariant()
+}
+
+# The value of the variable in a file of one line, NAME="...", whose backslashes and quotes are escaped, as kubeadm
+# writes it. Nothing while there is no such file; half a line is refused, because somebody is still writing it.
+function Read-Argument {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Variable)
+    if (-not (Test-Path -LiteralPath $Path -PathType Leaf)) { return '' }
+    $text = "$(Get-Content -LiteralPath $Path -Raw)"
+    $form = '\A{0}="((?:[^"\\\r\n]|\\["\\])*)"\r?\n\z' -f [regex]::Escape($Variable)
+    if ($text -cnotmatch $form) { throw "$Path is not one whole line $Variable=`"...`"" }
+    $Matches[1] -creplace '\\(["\\])', '$1'
+}
+
+# Lower-case SHA-256 of bytes. Not by SHA256.Create, which a machine that keeps to FIPS refuses.
+function Get-ByteDigest {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [byte[]] $Bytes)
+    $stream = New-Object -TypeName IO.MemoryStream -ArgumentList (, $Bytes)
+    (Get-FileHash -InputStream $stream -Algorithm SHA256).Hash.ToLowerInvariant()
 }
 
 # A file appears under its final name only by a move within its folder, where it also inherited its access.

@@ -35,8 +35,19 @@ function Install-Msi {
 # A program that the plan names: exit code and text.
 function Invoke-Program {
     [CmdletBinding()]
-    param([string] $Program, [string[]] $Arguments = @())
-    Invoke-Native -Program $Program -Arguments $Arguments -Accept @()
+    param([string] $Program, [string[]] $Arguments = @(), [scriptblock] $Meanwhile)
+    Invoke-Native -Program $Program -Arguments $Arguments -Accept @() -Meanwhile $Meanwhile
+}
+
+# A script in a process that outlives the caller's session: WMI's, which no session takes along at its end.
+function Start-Detached {
+    [CmdletBinding()]
+    param([string] $Script, [string[]] $Arguments = @())
+    $words = @((Get-PowerShellPath), '-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy))
+    $line = Join-Argument -Arguments ($words + @('-File', $Script) + $Arguments)
+    $create = @{ ClassName = 'Win32_Process'; MethodName = 'Create'; Arguments = @{ CommandLine = $line } }
+    $code = (Invoke-CimMethod @create).ReturnValue
+    if ($code -ne 0) { throw "Win32_Process.Create returned $code for $Script" }
 }
 
 function Get-Sddl {
@@ -431,7 +442,7 @@ function Invoke-UpdateAgent {
     [CmdletBinding()]
     param([string[]] $Kbs = @(), [string[]] $Categories = @(), [bool] $Install)
     $result = "$script:Root\state\updates.json"
-    $line = "-NoProfile -NonInteractive -ExecutionPolicy Bypass -File `"$PSScriptRoot\Update.ps1`""
+    $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$PSScriptRoot\Update.ps1`""
     $line += " -Result `"$result`" -Kbs `"$($Kbs -join ',')`" -Categories `"$($Categories -join ',')`""
     if ($Install) { $line += ' -Install' }
     if (Test-Path -LiteralPath $result) { Remove-Item -LiteralPath $result -Force }
@@ -521,6 +532,14 @@ function Invoke-HostNetwork {
     if ($null -ne $answer.PSObject.Properties['Output']) { $answer.Output }
 }
 
+# The card with an address, and the length of its network's prefix.
+function Get-NetworkCard {
+    [CmdletBinding()]
+    param([string] $Address)
+    $found = @(Get-NetIPAddress -IPAddress $Address)[0]
+    @{ name = $found.InterfaceAlias; length = [int]$found.PrefixLength }
+}
+
 # powercfg speaks the language of the system: only the GUID is looked at.
 function Get-PowerPlan {
     [CmdletBinding()]
@@ -548,9 +567,67 @@ function Invoke-ScriptText {
     param([string] $Text)
     $head = "`$ErrorActionPreference = 'Stop'; `$ProgressPreference = 'SilentlyContinue'`n"
     $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($head + $Text))
-    $arguments = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'Bypass', '-OutputFormat', 'Text')
-    $arguments += @('-EncodedCommand', $encoded)
+    $arguments = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy))
+    $arguments += @('-OutputFormat', 'Text', '-EncodedCommand', $encoded)
     (Invoke-Native -Program (Get-PowerShellPath) -Arguments $arguments).output
+}
+
+# The execution policy of processes that this one starts: no weaker one than it runs under itself.
+function Get-ChildPolicy {
+    [CmdletBinding()]
+    param()
+    if ("$(Get-ExecutionPolicy)" -eq 'AllSigned') { 'AllSigned' } else { 'Bypass' }
+}
+
+function Open-CertificateStore {
+    [CmdletBinding()]
+    param([string] $Store, [string] $Access)
+    $type = 'Security.Cryptography.X509Certificates.X509Store'
+    $opened = New-Object -TypeName $type -ArgumentList $Store, 'LocalMachine'
+    $opened.Open($Access)
+    $opened
+}
+
+# Digests of the certificates in a store of the machine.
+function Get-StoreDigest {
+    [CmdletBinding()]
+    param([string] $Store)
+    $opened = Open-CertificateStore -Store $Store -Access 'ReadOnly'
+    try {
+        foreach ($certificate in $opened.Certificates) { Get-ByteDigest -Bytes $certificate.RawData }
+    } finally {
+        $opened.Close()
+    }
+}
+
+function ConvertTo-Certificate {
+    [CmdletBinding()]
+    param([string] $Content)
+    $type = 'Security.Cryptography.X509Certificates.X509Certificate2'
+    # The comma keeps the bytes one argument.
+    New-Object -TypeName $type -ArgumentList (, [Convert]::FromBase64String($Content))
+}
+
+function Add-StoreCertificate {
+    [CmdletBinding()]
+    param([string] $Store, [string] $Content)
+    $opened = Open-CertificateStore -Store $Store -Access 'ReadWrite'
+    try {
+        $opened.Add((ConvertTo-Certificate -Content $Content))
+    } finally {
+        $opened.Close()
+    }
+}
+
+function Remove-StoreCertificate {
+    [CmdletBinding()]
+    param([string] $Store, [string] $Content)
+    $opened = Open-CertificateStore -Store $Store -Access 'ReadWrite'
+    try {
+        $opened.Remove((ConvertTo-Certificate -Content $Content))
+    } finally {
+        $opened.Close()
+    }
 }
 
 # What a local service answers, $null when it does not or not well.

@@ -56,6 +56,9 @@ function Get-Obstacle {
     $version = $PSVersionTable.PSVersion
     if ($version -lt [version]'5.1') { "this is PowerShell $version, 5.1 is needed" }
     if (-not (Test-Administrator)) { 'this account is no administrator, or the shell is not elevated' }
+    if ($null -ne $Plan.PSObject.Properties['signers'] -and (Get-ChildPolicy) -ne 'AllSigned') {
+        'the plan wants signed scripts: start PowerShell with -ExecutionPolicy AllSigned -File .\Install.ps1'
+    }
     $os = Get-OsBuild
     foreach ($resource in $Plan.resources) {
         $wanted = $resource.properties
@@ -192,7 +195,7 @@ try {
     $code = $progress.exitCode
     $task = $null -ne (Get-Task -Name $script:Task)
     if ($code -eq 3010 -and -not $NoRestart) {
-        $line = "-NoProfile -NonInteractive -ExecutionPolicy Bypass -File `"$native\Install.ps1`""
+        $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$native\Install.ps1`""
         # Its own work has taken space since the check.
         $line += " -MinimumFreeGB 1 -Destination `"$native`""
         $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }

@@ -4,8 +4,8 @@ Joins this machine to a cluster as a node.
 
 .DESCRIPTION
 Checks first that the machine is as planned, then runs kubeadm with the configuration that imagegen join-data
-wrote,
-starts services in their order and waits until the kubelet has its certificate and says that it is well.
+wrote, starts the kubelet with the arguments that kubeadm gives it and other services in their order, and waits
+until the kubelet has its certificate and says that it is well.
 The configuration holds a secret: it is removed, whatever the outcome, and never shown.
 Exit codes: 0 joined, 1 failed, 2 plan or scripts refused, 8 drift.
 
@@ -16,7 +16,8 @@ kubeadm's JoinConfiguration.
 A kubeconfig that the configuration names, if it does. Removed as well.
 
 .PARAMETER Stage
-all; or before and after for whoever runs kubeadm in between, as Cluster API does.
+all; or before and after for whoever runs kubeadm in between, as Cluster API does. The stage before starts one more
+of its own, watch, which completes and starts the kubelet as soon as kubeadm has written its arguments.
 
 .PARAMETER TimeoutSeconds
 Time for each of the three parts.
@@ -31,7 +32,7 @@ C:\imagegen\node\Join-Node.ps1
 param(
     [string] $Configuration = 'C:\etc\kubernetes\join-config.yaml',
     [string] $Discovery = 'C:\etc\kubernetes\discovery.conf',
-    [ValidateSet('all', 'before', 'after')]
+    [ValidateSet('all', 'before', 'watch', 'after')]
     [string] $Stage = 'all',
     [ValidateRange(1, 86400)]
     [int] $TimeoutSeconds = 600,
@@ -43,7 +44,7 @@ $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
 $code = 1
 try {
-    if ($Stage -ne 'after') {
+    if ($Stage -in 'all', 'before') {
         # Also holds every script against its digest, before one of them is loaded.
         & "$PSScriptRoot/Test-Node.ps1" -Platform $Platform
         if ($LASTEXITCODE -ne 0) {
@@ -52,14 +53,16 @@ try {
         }
     }
     Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
-    if ($Stage -ne 'after') { Initialize-Join -Seconds $TimeoutSeconds }
+    if ($Stage -in 'all', 'before') { Initialize-Join -Seconds $TimeoutSeconds }
+    if ($Stage -eq 'before') { Start-Watch -Seconds $TimeoutSeconds }
+    if ($Stage -eq 'watch') { Watch-Join -Seconds $TimeoutSeconds }
     if ($Stage -eq 'all') { Join-Cluster -Configuration $Configuration -Seconds $TimeoutSeconds }
-    if ($Stage -ne 'before') { Complete-Join -Seconds $TimeoutSeconds }
+    if ($Stage -in 'all', 'after') { Complete-Join -Seconds $TimeoutSeconds }
     $code = 0
 } catch {
     [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
 } finally {
-    if ($Stage -ne 'before') {
+    if ($Stage -in 'all', 'after') {
         foreach ($path in $Configuration, $Discovery) {
             if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
         }

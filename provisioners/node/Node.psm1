@@ -9,6 +9,7 @@ $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 $script:Root = $Root
 . "$PSScriptRoot/../engine/Tools.ps1"
+. "$PSScriptRoot/Network.ps1"
 . $Platform
 
 # node.conf as a table of lists: a line is `name=value`, and a name may come several times.
@@ -45,9 +46,10 @@ function Protect-Text {
 # the folder that the process is in decides which one that is.
 function Invoke-Kubeadm {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments)
+    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments,
+        [scriptblock] $Meanwhile)
     [IO.Directory]::SetCurrentDirectory((Resolve-NativePath -Path "$($Facts.conf)"))
-    $result = Invoke-Program -Program "$($Facts.kubeadm)" -Arguments $Arguments
+    $result = Invoke-Program -Program "$($Facts.kubeadm)" -Arguments $Arguments -Meanwhile $Meanwhile
     $text = (Protect-Text -Text $result.output).Trim()
     if ($result.exitCode -ne 0) { throw "kubeadm $($Arguments[0]) exited with $($result.exitCode): $text" }
     Write-NodeLine -Text "kubeadm $($Arguments[0]) is done"
@@ -94,10 +96,54 @@ function Initialize-Join {
     if (Test-Path -LiteralPath "$($facts.conf)\kubelet.conf" -PathType Leaf) {
         throw 'this node has joined already: run Reset-Node.ps1 first'
     }
-    # Left by a join whose token had expired; kubeadm refuses to go on with it.
-    $half = "$($facts.conf)\bootstrap-kubelet.conf"
-    if (Test-Path -LiteralPath $half -PathType Leaf) { Remove-Item -LiteralPath $half -Force }
+    # Left by a join that failed: kubeadm refuses to go on with the one, and the other is of that join.
+    $left = "$($facts.conf)\bootstrap-kubelet.conf", "$($facts.arguments)", (Get-WatchLog)
+    foreach ($path in $left) {
+        if (Test-Path -LiteralPath $path -PathType Leaf) { Remove-Item -LiteralPath $path -Force }
+    }
+    $null = Update-Kubelet
     Start-NodeService -Names $facts.before
+}
+
+# Brings the kubelet's command line to what kubeadm has written for it; $true when it was another one.
+function Update-Kubelet {
+    [CmdletBinding()]
+    param()
+    $lines = @(& "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'join' -Platform $Platform 6>&1)
+    if ($LASTEXITCODE -ne 0) { throw "the kubelet's command line is not as planned: $($lines -join "`n")" }
+    ("$($lines[-1])" | ConvertFrom-Json).changed -gt 0
+}
+
+# kubeadm writes the kubelet's arguments and starts it at once, but labels and taints count only when a node
+# registers: its command line must be complete by then. So the service is disabled while kubeadm works, of which it
+# warns, and is started here, for which it waits.
+function Disable-Kubelet {
+    [CmdletBinding()]
+    param()
+    Set-ServiceStart -Name 'kubelet' -StartType 'disabled'
+}
+
+# However a join ended: the kubelet can be started again. With time of its own, because the join's may be over.
+function Enable-Kubelet {
+    [CmdletBinding()]
+    param()
+    Start-Deadline -Name "the kubelet's start type" -Seconds 60
+    if ((Get-ServiceConfig -Name 'kubelet').startType -eq 'disabled') {
+        Set-ServiceStart -Name 'kubelet' -StartType 'manual'
+    }
+}
+
+# Starts the kubelet when its arguments stand; $true then. The one line end is the last thing that is written.
+function Start-JoiningKubelet {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    $path = "$($Facts.arguments)"
+    if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { return $false }
+    if (-not "$(Get-Content -LiteralPath $path -Raw)".EndsWith("`n")) { return $false }
+    $null = Update-Kubelet
+    Set-ServiceStart -Name 'kubelet' -StartType 'manual'
+    Start-NodeService -Names 'kubelet'
+    $true
 }
 
 function Join-Cluster {
@@ -107,7 +153,55 @@ function Join-Cluster {
     Start-Deadline -Name 'the join' -Seconds $Seconds
     if (-not (Test-Path -LiteralPath $Configuration -PathType Leaf)) { throw "there is no $Configuration" }
     $path = Resolve-NativePath -Path $Configuration
-    Invoke-Kubeadm -Facts $facts -Arguments @('join', '--config', $path)
+    $kubelet = @{ started = $false }
+    try {
+        Disable-Kubelet
+        Invoke-Kubeadm -Facts $facts -Arguments @('join', '--config', $path) -Meanwhile {
+            if (-not $kubelet.started) { $kubelet.started = Start-JoiningKubelet -Facts $facts }
+        }
+    } finally {
+        Enable-Kubelet
+    }
+}
+
+# Why nobody started the kubelet of a join that others run.
+function Get-WatchLog {
+    [CmdletBinding()]
+    param()
+    Join-Path -Path $script:Root -ChildPath 'state/join.log'
+}
+
+# Where others run kubeadm: does in a process of its own, until its time is over, what Join-Cluster does.
+function Start-Watch {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    Start-Deadline -Name 'preparing the join' -Seconds $Seconds
+    $arguments = @('-Stage', 'watch', '-TimeoutSeconds', "$Seconds")
+    Start-Detached -Script "$PSScriptRoot/Join-Node.ps1" -Arguments $arguments
+    # The first thing that it does: without it, kubeadm must not begin.
+    while ((Get-ServiceConfig -Name 'kubelet').startType -ne 'disabled') {
+        $null = Get-TimeLeft -Doing 'waiting for Join-Node.ps1 -Stage watch to begin'
+        Start-Sleep -Milliseconds 200
+    }
+}
+
+function Watch-Join {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    Start-Deadline -Name 'the join' -Seconds $Seconds
+    try {
+        Disable-Kubelet
+        while (-not (Start-JoiningKubelet -Facts $facts)) {
+            $null = Get-TimeLeft -Doing "waiting for $($facts.arguments)"
+            Start-Sleep -Milliseconds 200
+        }
+    } catch {
+        Write-TextFile -Path (Get-WatchLog) -Content "$($_.Exception.Message)`n"
+        throw
+    } finally {
+        Enable-Kubelet
+    }
 }
 
 # The kubelet starts by itself from now on; it has a certificate of the cluster, and says that it is well.
@@ -116,6 +210,8 @@ function Complete-Join {
     param([Parameter(Mandatory)] [int] $Seconds)
     $facts = Get-NodeFact
     Start-Deadline -Name 'the join' -Seconds $Seconds
+    # After an upgrade; after a join only where nobody watched, and then it runs with another line.
+    if (Update-Kubelet) { Stop-NodeService -Names 'kubelet' }
     Set-ServiceStart -Name 'kubelet' -StartType 'auto'
     Start-NodeService -Names 'kubelet'
     $credential = "$($facts.conf)\kubelet.conf"
@@ -128,6 +224,7 @@ function Complete-Join {
         Start-Sleep -Milliseconds 500
     }
     Write-NodeLine -Text 'the kubelet is registered and well'
+    Complete-Network -Facts $facts
     # As a service it needs the cluster's configuration, which the join does not bring.
     if (Test-Path -LiteralPath "$($facts.proxyConf)" -PathType Leaf) {
         foreach ($name in Select-Service -Names $facts.after) { Set-ServiceStart -Name $name -StartType 'auto' }
@@ -172,8 +269,8 @@ function Reset-Cluster {
     Invoke-Kubeadm -Facts $facts -Arguments @('reset', '--force', '--cri-socket', "$($facts.endpoint)")
     Clear-HostNetwork
     foreach ($path in $facts.empty) { Clear-Folder -Path $path }
-    foreach ($name in 'kubelet.conf', 'bootstrap-kubelet.conf', 'pki\ca.crt') {
-        $path = "$($facts.conf)\$name"
+    $left = @('kubelet.conf', 'bootstrap-kubelet.conf', 'pki\ca.crt' | ForEach-Object { "$($facts.conf)\$_" })
+    foreach ($path in $left + @($facts.arguments)) {
         if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
     }
 }
@@ -211,6 +308,10 @@ function Install-Payload {
         [IO.File]::ReadAllText("$folder/guest-plan.json") | ConvertFrom-Json
     }
     Assert-Upgrade -From $plans[0] -To $plans[1]
+    # By the digest that was given with the payload: signed scripts could not start to lay them.
+    foreach ($resource in @($plans[1].resources | Where-Object { $_.type -eq 'certificate' })) {
+        Add-StoreCertificate -Store $resource.properties.store -Content $resource.properties.content
+    }
     foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
         Move-Item -LiteralPath "$($script:Root)/$name" -Destination "$previous/$name"
         Move-Item -LiteralPath "$next/$name" -Destination "$($script:Root)/$name"
@@ -285,7 +386,8 @@ function Select-NodeText {
     foreach ($name in Select-Service -Names (@($Facts.before) + @('kubelet') + @($Facts.after))) {
         @{ file = "service-$name.json"; kind = 'service'; name = $name }
     }
-    foreach ($name in 'guest-plan.json', 'node.conf', 'journal.jsonl', 'check-report.json', 'state/drift.json') {
+    foreach ($name in 'guest-plan.json', 'node.conf', 'journal.jsonl', 'check-report.json', 'state/drift.json',
+        'state/join.log') {
         $path = Join-Path -Path $script:Root -ChildPath $name
         if ([IO.File]::Exists($path)) { @{ file = "imagegen/$name"; kind = 'file'; name = $path } }
     }
@@ -324,4 +426,4 @@ function Save-Diagnosis {
 }
 
 Export-ModuleMember -Function @('Complete-Join', 'Complete-Upgrade', 'Initialize-Join', 'Install-Payload',
-    'Join-Cluster', 'Reset-Cluster', 'Save-Diagnosis', 'Stop-Node')
+    'Join-Cluster', 'Reset-Cluster', 'Save-Diagnosis', 'Start-Watch', 'Stop-Node', 'Watch-Join')

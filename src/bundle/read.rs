@@ -6,7 +6,8 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha512};
 
-use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA, evidence, images, urls};
+use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA};
+use super::{evidence, images, updates, urls};
 use crate::embedded::hex;
 use crate::io::fs;
 use crate::io::store::Store;
@@ -44,7 +45,7 @@ pub fn verify(file: &Path) -> Result<Opened, BundleError> {
     read.and_then(|found| seen.check(&found)).map_err(|error| proof(file, error))
 }
 
-fn proof(file: &Path, error: ProofError) -> BundleError {
+pub(super) fn proof(file: &Path, error: ProofError) -> BundleError {
     BundleError::Proof { file: file.display().to_string(), error }
 }
 
@@ -54,30 +55,38 @@ fn proof(file: &Path, error: ProofError) -> BundleError {
 /// As [`verify`]; the store cannot be written.
 pub fn extract(file: &Path, store: &Store) -> Result<Opened, BundleError> {
     let opened = verify(file)?;
-    let reader = fs::open(file)?;
-    let wanted = Wanted::globs([format!("{OBJECTS}*"), format!("{BLOBS}*")]);
-    let mut failure = None;
-    let read = members(reader, ArchiveFormat::Zip, &wanted, &LIMITS, &mut |entry, mut content| {
-        let digest = entry.name.rsplit('/').next().unwrap_or_default();
-        match store.absorb(&mut content, digest) {
-            Ok(Some(_)) => Ok(()),
-            Ok(None) => {
-                Err(ProofError::new("bundle-digest", format!("`{}` changed while it was read", entry.name)))
-            }
-            Err(error) => {
-                failure = Some(error);
-                Err(ProofError::new("bundle-store", "the store cannot be written"))
-            }
-        }
-    });
-    if let Some(error) = failure {
-        return Err(error.into());
-    }
-    read.map_err(|error| proof(file, error))?;
+    objects(file, &[OBJECTS, BLOBS], &mut |digest, content| Ok(store.absorb(content, digest)?.is_some()))?;
     for (url, digest) in &opened.index.origins {
         store.remember(url, digest)?;
     }
     Ok(opened)
+}
+
+/// Takes the bytes of an object by its digest, and says whether they have it.
+type Take<'a> = dyn FnMut(&str, &mut dyn Read) -> Result<bool, BundleError> + 'a;
+
+/// Reads the objects of a bundle that was checked.
+pub(super) fn objects(file: &Path, folders: &[&str], take: &mut Take<'_>) -> Result<(), BundleError> {
+    let reader = fs::open(file)?;
+    let wanted = Wanted::globs(folders.iter().map(|folder| format!("{folder}*")));
+    let mut failure = None;
+    let read = members(reader, ArchiveFormat::Zip, &wanted, &LIMITS, &mut |entry, content| {
+        let digest = entry.name.rsplit('/').next().unwrap_or_default();
+        match take(digest, content) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                Err(ProofError::new("bundle-digest", format!("`{}` changed while it was read", entry.name)))
+            }
+            Err(error) => {
+                failure = Some(error);
+                Err(ProofError::new("bundle-extract", "it cannot be extracted"))
+            }
+        }
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => read.map(drop).map_err(|error| proof(file, error)),
+    }
 }
 
 /// What is kept of the files while they pass.
@@ -156,6 +165,11 @@ impl Seen {
 
     /// Every artifact of the lock is there, by every digest that pins it.
     fn artifacts(&self, index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
+        if let Some((url, digest)) = updates(lock).find(|(_, digest)| !objects.contains(digest)) {
+            let message =
+                format!("{}: no file has the lock's digest {digest}", crate::io::http::public(&url));
+            return Err(ProofError::new("bundle-artifact-absent", message));
+        }
         for artifact in &lock.artifacts {
             let name = artifact.title();
             let mut object = None;
@@ -231,7 +245,7 @@ fn files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> {
 /// A bundle may say where files came from, but only of what its lock names: nobody's URL can be
 /// given other bytes by way of a store.
 fn origins(index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
-    let known: BTreeSet<&str> = urls(lock).into_iter().collect();
+    let known: BTreeSet<String> = urls(lock).into_iter().collect();
     for (url, digest) in &index.origins {
         if !known.contains(url.as_str()) || !objects.contains(digest.as_str()) {
             let url = crate::io::http::public(url);

@@ -11,6 +11,7 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::{BundleError, INDEX, Index, IndexedFile, IndexedImage, LOCK, SCHEMA};
 use crate::embedded::{hex, sha256};
+use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::model::json;
 use crate::verify::ProofError;
@@ -33,6 +34,13 @@ pub enum Content {
 }
 
 impl Part {
+    /// A file of the store.
+    #[must_use]
+    pub fn fetched(path: String, file: &Fetched) -> Self {
+        let sha256 = file.sha256().to_owned();
+        Self { path, content: Content::File { path: file.path().to_owned(), sha256, size: file.size() } }
+    }
+
     fn indexed(&self) -> IndexedFile {
         let (sha256, size) = match &self.content {
             Content::Text(bytes) | Content::Bytes(bytes) => (sha256(bytes), bytes.len() as u64),
@@ -58,15 +66,23 @@ pub fn create(
     let files = parts.iter().map(Part::indexed).collect();
     let index = Index { schema: SCHEMA.to_owned(), files, origins, images };
     let head = Part { path: INDEX.to_owned(), content: Content::Text(json::pretty(&index).into_bytes()) };
+    pack(file, std::iter::once(&head).chain(&parts))?;
+    Ok(index)
+}
+
+/// Files into a zip, in this order: the same bytes for the same files.
+///
+/// # Errors
+/// A file is not what its digest says, or the zip cannot be written.
+pub fn pack<'a>(file: &Path, parts: impl IntoIterator<Item = &'a Part>) -> Result<(), BundleError> {
     fs::write_with(file, |output| {
         let mut zip = ZipWriter::new(BufWriter::with_capacity(1 << 18, output));
-        for part in std::iter::once(&head).chain(&parts) {
+        for part in parts {
             write(&mut zip, part, file)?;
         }
         let mut output = zip.finish().map_err(|error| failed(file, &error))?;
         output.flush().map_err(|error| failed(file, &error))
-    })?;
-    Ok(index)
+    })
 }
 
 fn failed(file: &Path, error: &dyn std::fmt::Display) -> BundleError {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::NetworkArgs;
+use super::{NetworkArgs, OwnScriptsArgs};
 
 #[derive(Debug, Args)]
 pub struct BundleArgs {
@@ -31,6 +31,9 @@ pub enum BundleWhat {
         images: Vec<String>,
 
         #[command(flatten)]
+        scripts: OwnScriptsArgs,
+
+        #[command(flatten)]
         network: NetworkArgs,
     },
     /// Check every byte of a bundle against its index and its lock; opens no socket
@@ -38,10 +41,13 @@ pub enum BundleWhat {
         /// A bundle.
         file: PathBuf,
     },
-    /// Check a bundle and put what it carries into a store; opens no socket
-    #[command(after_help = "Example:
+    /// Check a bundle and put what it carries into a store, or below a web server; opens no socket
+    #[command(after_help = "Examples:
   imagegen bundle extract node.zip --store store --lock imagegen.lock.json
-  imagegen build --locked --offline --store store …")]
+  imagegen build --locked --offline --store store …
+
+  imagegen bundle extract node.zip --as-mirror /srv/mirror
+  imagegen build --delivery mirror --mirror https://mirror.example …")]
     Extract {
         /// A bundle.
         file: PathBuf,
@@ -49,6 +55,11 @@ pub enum BundleWhat {
         /// Store to fill [default: imagegen/store in the user's cache directory].
         #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE")]
         store: Option<PathBuf>,
+
+        /// Instead of filling a store, lay artifacts, checksum files and signatures out below this folder, so
+        /// that a web server that serves it answers what `--mirror URL` asks for.
+        #[arg(long, value_name = "DIR")]
+        as_mirror: Option<PathBuf>,
 
         /// Write the bundle's lock to this file.
         #[arg(long, value_name = "FILE")]

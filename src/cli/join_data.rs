@@ -81,6 +81,10 @@ pub struct JoinDataArgs {
     #[arg(long = "as", value_name = "FORM", default_value = "kubeadm", help_heading = "Output")]
     pub form: Form,
 
+    /// The image was made by a policy with `signedScripts`: join under `AllSigned`.
+    #[arg(long, help_heading = "Output")]
+    pub signed_scripts: bool,
+
     /// Write to this file, readable by its owner alone [default: stdout].
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Option<PathBuf>,

@@ -81,9 +81,10 @@ pub struct PinArgs {
     /// The version that the digest is of.
     pub version: Version,
 
-    /// The file itself: SHA-256, SHA-512 and size are read off it.
+    /// The file itself, or a URL of it: SHA-256, SHA-512 and size are read off it. `publisher` fetches it
+    /// from where the catalog says, and takes nothing that its publisher does not prove.
     #[arg(long, value_name = "FILE")]
-    pub from: Option<PathBuf>,
+    pub from: Option<String>,
 
     /// SHA-256, in lower-case hexadecimal.
     #[arg(long, value_name = "HEX")]
@@ -98,16 +99,24 @@ pub struct PinArgs {
     pub size: Option<u64>,
 
     /// Where the digest was found. Repeatable.
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "from")]
     pub source: Vec<String>,
 
-    /// How well it is attested: low, medium, high or authoritative.
-    #[arg(long, default_value = "medium", value_parser = confidence)]
-    pub confidence: Confidence,
+    /// How well it is attested: low, medium, high or authoritative [default: authoritative from the
+    /// publisher, else medium].
+    #[arg(long, value_parser = confidence)]
+    pub confidence: Option<Confidence>,
 
     /// Anything worth knowing.
     #[arg(long)]
     pub note: Option<String>,
+
+    /// Take `https://HOST/PATH` from URL/HOST/PATH.
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+
+    #[command(flatten)]
+    pub network: NetworkArgs,
 }
 
 fn confidence(text: &str) -> Result<Confidence, String> {

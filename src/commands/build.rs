@@ -7,17 +7,21 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::bake::{self, BakedImage, Options};
+use crate::bundle::{Content, Part, pack};
 use crate::cli::{BuildArgs, RenderArgs, WorkspaceArgs};
+use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::lock::Lock;
+use crate::model::choice::Delivery;
 use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
-use crate::prove::Depth;
+use crate::prove::{Depth, VerifiedArtifact};
 use crate::render::{self, Workspace};
 use crate::ui::Printer;
 
 use super::fetch::{Job, pin_online, tools};
 use super::network::fetcher;
 use super::prepare::{Trees, locked_plan_and_policy, predicted, trees};
+use super::scripts::own_scripts;
 
 /// What `build --no-bake` and `render` say.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -32,14 +36,16 @@ pub struct RenderOutput {
 }
 
 pub(super) fn render(args: &RenderArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
-    let (plan, _) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    let mut trees = trees(manifests)?;
+    let (mut plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    own_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     write(plan, &args.workspace, &trees, printer)?.say(printer)
 }
 
 pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
+    let mut trees = trees(manifests)?;
     let (mut plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    own_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     // With `--locked` nothing is pinned here: the lock is what was reviewed.
     if !args.no_bake && !args.lock.locked {
         bake::check(&plan)?;
@@ -51,23 +57,39 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
     }
     printer.note(&format!("workspace: {}", written.folder.display()));
     let pinned = written.lock.pinned()?;
-    if written.plan.target.image.is_none() {
+    let packs = written.plan.target.image.is_none();
+    if packs && written.plan.delivery != Delivery::Media {
         // Nothing is paid for here: the machine itself fetches, and checks every digest.
-        return written.bundle(printer);
+        return written.bundle(&[], printer);
     }
-    bake::check(&written.plan)?;
-    let (verified, tools) = {
-        let fetcher = fetcher(&args.network)?;
-        let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
-        let artifacts: Vec<&PlannedArtifact> = written.plan.artifacts().collect();
-        (job.run(&artifacts, Depth::Bytes)?, tools(args.packer.as_ref(), &written.plan, &job)?)
-    };
+    if !packs {
+        bake::check(&written.plan)?;
+    }
+    let fetcher = fetcher(&args.network, &policy)?;
+    let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
+    let artifacts: Vec<&PlannedArtifact> = written.plan.artifacts().collect();
+    let verified = job.run(&artifacts, Depth::Bytes)?;
+    if packs {
+        return written.bundle(&media(&verified, &job.updates(&written.plan)?), printer);
+    }
+    let tools = tools(args.packer.as_ref(), &written.plan, &job)?;
     let options = Options { tools, on_error: args.on_error };
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
     let image =
         bake::bake(&written.plan, pinned, &verified, &written.folder, &options, &environment, printer)?;
     say_image(&image, &written.folder, printer)
+}
+
+/// What goes beside the plan, so that the machine needs no network: files under the digests that the
+/// plan asks for.
+fn media(verified: &[VerifiedArtifact], updates: &[Fetched]) -> Vec<Part> {
+    let part = |digest: &str, file: &Fetched| Part::fetched(format!("artifacts/{digest}"), file);
+    let artifacts = verified.iter().filter_map(|verified| {
+        let pin = verified.artifact().digest()?;
+        Some(part(&pin.digest, verified.fetched()))
+    });
+    artifacts.chain(updates.iter().map(|update| part(update.sha256(), update))).collect()
 }
 
 fn say_image(image: &BakedImage, folder: &Path, printer: &Printer) -> anyhow::Result<()> {
@@ -80,10 +102,10 @@ fn say_image(image: &BakedImage, folder: &Path, printer: &Printer) -> anyhow::Re
 #[serde(rename_all = "camelCase")]
 pub struct BundleOutput {
     pub workspace: String,
-    /// The archive, which holds the workspace's files.
+    /// The archive, which holds the workspace's files, and with delivery by media the artifacts.
     pub bundle: String,
     pub sha256: String,
-    pub size: usize,
+    pub size: u64,
 }
 
 struct Written {
@@ -114,18 +136,26 @@ fn write(plan: Plan, workspace: &WorkspaceArgs, trees: &Trees, printer: &Printer
 }
 
 impl Written {
-    /// Packs the workspace of a target without images.
-    fn bundle(&self, printer: &Printer) -> anyhow::Result<()> {
-        let archive = render::archive(&self.plan, &self.workspace)?;
+    /// Packs the workspace of a target without images, and what the machine is to have besides.
+    fn bundle(&self, media: &[Part], printer: &Printer) -> anyhow::Result<()> {
         let [name, checksum] = render::archive_names(&self.plan);
-        let path = self.folder.join(name);
-        fs::write(&path, &archive.bytes)?;
-        fs::write(&self.folder.join(checksum), archive.checksum().as_bytes())?;
+        let path = self.folder.join(&name);
+        let files = self.workspace.files.iter();
+        let mut parts: Vec<Part> = files
+            .map(|(path, bytes)| Part { path: path.clone(), content: Content::Text(bytes.clone()) })
+            .chain(media.iter().cloned())
+            .collect();
+        parts.sort_by(|one, other| one.path.cmp(&other.path));
+        // Two components may be one file.
+        parts.dedup_by(|one, other| one.path == other.path);
+        pack(&path, &parts)?;
+        let found = fs::digests(&path)?;
+        fs::write(&self.folder.join(checksum), format!("{}  {name}\n", found.sha256).as_bytes())?;
         let output = BundleOutput {
             workspace: self.folder.display().to_string(),
             bundle: path.display().to_string(),
-            sha256: archive.sha256,
-            size: archive.bytes.len(),
+            sha256: found.sha256,
+            size: found.size,
         };
         printer.result(&output, || format!("{}  {}\n", output.sha256, output.bundle))
     }

@@ -6,23 +6,26 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::bundle::images::{Descriptor, Manifest, choose, hex, layout};
-use crate::bundle::{self, Content, EVIDENCE, Index, IndexedImage, LOCK, OBJECTS, Part};
+use crate::bundle::{self, Content, EVIDENCE, Index, IndexedImage, LOCK, OBJECTS, Opened, Part};
 use crate::cli::{BundleArgs, BundleWhat, NetworkArgs};
 use crate::embedded::sha256;
 use crate::error::UsageError;
 use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
 use crate::io::fs;
-use crate::io::http::Secret;
+use crate::io::http::{Secret, public};
 use crate::io::oci::{MANIFESTS, Reference};
 use crate::lock::Lock;
+use crate::model::evidence::Verdict;
 use crate::model::json;
 use crate::model::plan::PlannedArtifact;
+use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
 use crate::ui::{Downloads, Printer};
 
 use super::fetch::all;
-use super::network::{fetcher, headers, request, store};
+use super::network::{fetcher, headers, request, store, updates};
 use super::prepare::{Trees, trees};
+use super::scripts::replace;
 
 /// What `imagegen bundle` says.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -35,33 +38,55 @@ pub struct BundleOutput {
     pub artifacts: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<IndexedImage>,
-    /// Where the files were put.
+    /// Where the files were put: a store, or the folder of a mirror.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<String>,
 }
 
 pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     match &args.what {
-        BundleWhat::Create { out, lock, images, network } => {
+        BundleWhat::Create { out, lock, images, scripts, network } => {
             let bytes = fs::read(lock)?;
             let lock = Lock::decode(&lock.display().to_string(), &bytes)?;
-            let index = create(out, &lock, images, network, &trees(manifests)?, printer)?;
+            let mut trees = trees(manifests)?;
+            replace(scripts, &lock.selection.overrides, &mut trees)?;
+            let index = create(out, &lock, images, network, &trees, printer)?;
             told(out, &index, lock.artifacts.len(), None, printer)
         }
         BundleWhat::Verify { file } => {
             let opened = bundle::verify(file)?;
             told(file, &opened.index, opened.lock.artifacts.len(), None, printer)
         }
-        BundleWhat::Extract { file, store: path, lock } => {
-            let store = store(path.as_ref())?;
-            let opened = bundle::extract(file, &store)?;
+        BundleWhat::Extract { file, store: path, as_mirror, lock } => {
+            let (opened, place) = if let Some(folder) = as_mirror {
+                (mirror(file, folder, printer)?, folder.display().to_string())
+            } else {
+                let store = store(path.as_ref())?;
+                (bundle::extract(file, &store)?, store.root().display().to_string())
+            };
             if let Some(path) = lock {
                 fs::write(path, opened.lock.encode().as_bytes())?;
             }
-            let root = store.root().display().to_string();
-            told(file, &opened.index, opened.lock.artifacts.len(), Some(root), printer)
+            told(file, &opened.index, opened.lock.artifacts.len(), Some(place), printer)
         }
     }
+}
+
+fn mirror(file: &Path, folder: &Path, printer: &Printer) -> anyhow::Result<Opened> {
+    let mirrored = bundle::extract_mirror(file, folder)?;
+    if !mirrored.elsewhere.is_empty() {
+        let own = mirrored.elsewhere.join(", ");
+        printer.note(&format!("not in the mirror, for they have addresses of their own: {own}"));
+    }
+    let known = mirrored.opened.lock.selection.overrides.get("https://").and_then(|over| over.url.as_deref());
+    printer.note(&format!(
+        "{} files; serve {} at {}, and build with `--delivery mirror --mirror {}`",
+        mirrored.files.len(),
+        folder.display(),
+        known.unwrap_or("an HTTPS URL"),
+        known.unwrap_or("URL")
+    ));
+    Ok(mirrored.opened)
 }
 
 fn told(
@@ -100,7 +125,7 @@ fn create(
 ) -> anyhow::Result<Index> {
     lock.pinned()?;
     let mut carry = Carry {
-        fetcher: fetcher(network)?,
+        fetcher: fetcher(network, &Policy::default())?,
         jobs: network.jobs,
         printer,
         parts: Vec::new(),
@@ -150,10 +175,7 @@ impl Carry<'_> {
     }
 
     fn file(&mut self, folder: &str, fetched: &Fetched) {
-        let sha256 = fetched.sha256().to_owned();
-        let content =
-            Content::File { path: fetched.path().to_owned(), sha256: sha256.clone(), size: fetched.size() };
-        self.parts.push(Part { path: format!("{folder}{sha256}"), content });
+        self.parts.push(Part::fetched(format!("{folder}{}", fetched.sha256()), fetched));
     }
 
     fn fetch(&self, requests: &[Request]) -> anyhow::Result<Vec<Fetched>> {
@@ -171,6 +193,11 @@ impl Carry<'_> {
                 request(artifact, component.as_deref())
             })
             .collect::<anyhow::Result<Vec<Request>>>()?;
+        let updates = updates(&lock.selection)?;
+        for (request, fetched) in updates.iter().zip(self.fetch(&updates)?) {
+            self.file(OBJECTS, &fetched);
+            self.origins.insert(request.url.clone(), fetched.sha256().to_owned());
+        }
         for (artifact, fetched) in lock.artifacts.iter().zip(self.fetch(&requests)?) {
             self.file(OBJECTS, &fetched);
             self.origins.insert(artifact.url.clone(), fetched.sha256().to_owned());
@@ -181,15 +208,18 @@ impl Carry<'_> {
 
     /// The files that proved an artifact, so that it can be proven again without network.
     fn sidecars(&mut self, artifact: &PlannedArtifact) -> anyhow::Result<()> {
-        let signatures = artifact.signatures.iter();
-        let urls = artifact.checksums.iter().map(|file| &file.url).chain(
-            signatures
-                .flat_map(|signature| std::iter::once(&signature.url).chain(&signature.certificate_url)),
-        );
-        let proved: Vec<&String> = urls
-            .filter(|url| artifact.evidence.iter().any(|proof| proof.source.as_ref() == Some(url)))
-            .collect();
-        for url in proved {
+        let proved = |url: &String| {
+            let source = public(url);
+            let mut evidence = artifact.evidence.iter();
+            evidence
+                .any(|one| one.verdict >= Verdict::SignedTimeUnproven && one.source.as_ref() == Some(&source))
+        };
+        let checksums = artifact.checksums.iter().map(|file| &file.url).filter(|url| proved(url));
+        // A signature is nothing without the certificate of its key.
+        let signatures = artifact.signatures.iter().filter(|signature| proved(&signature.url));
+        let signatures = signatures
+            .flat_map(|signature| std::iter::once(&signature.url).chain(&signature.certificate_url));
+        for url in checksums.chain(signatures) {
             let name = artifact.title();
             let headers = headers(&artifact.headers, &artifact.component)?;
             let bytes = self.fetcher.small(&name, url, 16 << 20, &headers)?;
@@ -265,7 +295,7 @@ fn by_digest(name: &str, url: &str, digest: &str, login: &[(String, Secret)]) ->
     Request {
         digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
         headers: login.to_vec(),
-        ..Request::unknown(name.split('@').next().unwrap_or(name), &url, MAX_SIZE)
+        ..Request::unknown(name.split('@').next().unwrap_or(name), url, MAX_SIZE)
     }
 }
 

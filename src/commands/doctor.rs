@@ -119,7 +119,11 @@ fn lock(args: &DoctorArgs, folder: &Path, plan: &mut Plan, checks: &mut Checks) 
     }
 }
 
+/// What nobody pinned is known by where it came from.
 fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
+    if !artifact.is_pinned() {
+        return store.find_url(&artifact.url).is_some();
+    }
     let mut pins = artifact.digests.iter();
     pins.any(|pin| store.find(pin.algorithm, &pin.digest).is_some())
 }
@@ -159,6 +163,7 @@ fn own_packer(program: &Path, checks: &mut Checks) {
         // Packer would ask its home page for a newer one.
         environment: BTreeMap::from([("CHECKPOINT_DISABLE".to_owned(), "1".into())]),
         interactive: false,
+        input: None,
     };
     let mut first = None;
     let ended = exec::run(&run, |line| {

@@ -6,17 +6,18 @@ use serde::Serialize;
 
 use crate::cli::{FetchArgs, NetworkArgs};
 use crate::error::{ErrorClass, UsageError, class};
-use crate::fetch::{Fetcher, Request};
+use crate::fetch::{Fetched, Fetcher, Request};
 use crate::io::clock;
 use crate::model::evidence::Evidence;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
-use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove};
+use crate::model::resource::PinAlgorithm;
+use crate::prove::{Depth, Keys, Trust, VerifiedArtifact, prove, stated};
 use crate::tools::{Tools, install};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
-use super::network::{absolute, fetcher, request};
+use super::network::{absolute, fetcher, request, updates};
 use super::prepare::{Trees, locked_plan_and_policy, planned_tools, trees};
 
 /// What `imagegen fetch` says of each file.
@@ -36,10 +37,11 @@ pub struct FetchOutput {
 pub(super) fn fetch(args: &FetchArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let trees = trees(manifests)?;
     let (plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
-    let fetcher = fetcher(&args.network)?;
+    let fetcher = fetcher(&args.network, &policy)?;
     let artifacts: Vec<&PlannedArtifact> = plan.artifacts().collect();
     let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
     let verified = job.run(&artifacts, Depth::Bytes)?;
+    job.updates(&plan)?;
     let output: Vec<FetchOutput> = verified
         .iter()
         .map(|verified| FetchOutput {
@@ -73,6 +75,28 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// The digest of a file that nobody pinned and that is in the store all the same: its publisher
+    /// may state it still.
+    fn known(&self, artifact: &PlannedArtifact) -> Option<(PinAlgorithm, String)> {
+        let store = self.fetcher.store();
+        if artifact.is_pinned() || store.find_url(&artifact.url).is_none() {
+            return None;
+        }
+        let mut stated = stated(artifact, self.fetcher).into_iter();
+        stated.find(|(algorithm, digest)| store.find(*algorithm, digest).is_some())
+    }
+
+    /// Fetches updates that are files; their digests stand in the image definition.
+    pub(super) fn updates(&self, plan: &Plan) -> anyhow::Result<Vec<Fetched>> {
+        self.fetch(&updates(&plan.selection)?)
+    }
+
+    fn fetch(&self, requests: &[Request]) -> anyhow::Result<Vec<Fetched>> {
+        let total = requests.iter().filter_map(|request| request.size).sum();
+        let downloads = Downloads::new(self.printer, requests.len(), total);
+        all(self.fetcher.fetch(requests, self.jobs, &downloads), self.printer)
+    }
+
     /// Fetches and proves; every failure is told, the first is the error.
     pub(super) fn run(
         &self,
@@ -83,13 +107,12 @@ impl Job<'_> {
             .iter()
             .map(|artifact| {
                 let component = self.trees.catalog.component(&artifact.component).ok();
-                request(artifact, component.as_deref())
+                let mut request = request(artifact, component.as_deref())?;
+                request.digests.extend(self.known(artifact));
+                Ok(request)
             })
             .collect::<anyhow::Result<Vec<Request>>>()?;
-        let total = requests.iter().filter_map(|request| request.size).sum();
-        let downloads = Downloads::new(self.printer, requests.len(), total);
-        let fetched = self.fetcher.fetch(&requests, self.jobs, &downloads);
-        let fetched = all(fetched, self.printer)?;
+        let fetched = self.fetch(&requests)?;
         let keys = Keys::read(self.trees.catalog.tree())?;
         let roots = PinnedRoots::read(self.trees.catalog.tree())?;
         let trust = Trust {
@@ -180,7 +203,7 @@ pub(super) fn pin_online(
             return Err(unprovable(artifact));
         }
     }
-    let fetcher = fetcher(network)?;
+    let fetcher = fetcher(network, policy)?;
     let job = Job { trees, policy, fetcher: &fetcher, jobs: network.jobs, printer };
     let wanted: Vec<&PlannedArtifact> = wanted.iter().collect();
     for verified in job.run(&wanted, Depth::Publisher)? {

@@ -51,7 +51,8 @@ pub(super) fn join_data(
         ..SelectionArgs::default()
     };
     let plan = plan_of_nodes(&selection, &trees)?;
-    let data = join(&input, &secrets, args.form, &plan, &trees.catalog, &places(&trees)?)?;
+    let data =
+        join(&input, &secrets, args.form, &plan, &trees.catalog, &places(&trees, args.signed_scripts)?)?;
     for warning in &data.warnings {
         printer.warning(warning);
     }
@@ -74,10 +75,10 @@ pub(super) fn join_data(
     })
 }
 
-fn places(trees: &Trees) -> anyhow::Result<Places> {
+fn places(trees: &Trees, signed: bool) -> anyhow::Result<Places> {
     let bytes = trees.provisioners.get("paths.json").unwrap_or_default();
     let paths: Value = json::parse("provisioners/paths.json", bytes)?;
-    Places::from_paths(&paths)
+    Places::from_paths(&paths, signed)
         .ok_or_else(|| anyhow::anyhow!("provisioners/paths.json names no place for the join"))
 }
 

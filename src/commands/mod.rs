@@ -11,11 +11,13 @@ mod join_data;
 mod list;
 mod lock;
 mod network;
+mod outdated;
 mod overrides;
 mod pin;
 mod plan;
 pub mod prepare;
 mod schema;
+mod scripts;
 mod store;
 mod verify;
 
@@ -51,8 +53,10 @@ pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
         Command::Bundle(args) => bundle::bundle(&args, manifests, printer),
         Command::Doctor(args) => doctor::doctor(&args, manifests, printer),
         Command::Verify(args) => verify::verify(&args, manifests, printer),
+        Command::Scripts(args) => scripts::scripts(&args, manifests, printer),
         Command::Store(args) => store::store(&args, printer),
         Command::Lock(args) => lock::lock(&args, manifests, printer),
+        Command::Outdated(args) => outdated::outdated(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),
         Command::ClusterManifests(args) => cluster_manifests::cluster_manifests(&args, manifests, printer),
         Command::Conformance(args) => cluster_manifests::conformance(&args, manifests, printer),

@@ -11,7 +11,11 @@ use crate::fetch::{Fetcher, MAX_SIZE, Request};
 use crate::io::http::{Http, Options, Patience, Secret};
 use crate::io::store::Store;
 use crate::model::component::Component;
+use crate::model::overrides::mirrored;
 use crate::model::plan::PlannedArtifact;
+use crate::model::policy::Policy;
+use crate::model::resource::PinAlgorithm;
+use crate::model::selection::ImageDefinition;
 
 /// # Errors
 /// No directory is named and the platform knows none, or it cannot be made.
@@ -33,11 +37,12 @@ pub(super) fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
 
 /// # Errors
 /// The store cannot be made, a proxy or certificate file not be understood.
-pub(super) fn fetcher(args: &NetworkArgs) -> anyhow::Result<Fetcher> {
+pub(super) fn fetcher(args: &NetworkArgs, policy: &Policy) -> anyhow::Result<Fetcher> {
     let http = Http::new(Options {
         allow_http: args.allow_http.clone(),
         proxy: args.proxy.clone(),
         ca_files: args.ca_file.clone(),
+        hosts: policy.hosts(),
         offline: args.offline,
         patience: Patience::default(),
     })?;
@@ -64,6 +69,28 @@ pub(super) fn request(artifact: &PlannedArtifact, component: Option<&Component>)
         superseded,
         headers: headers(&artifact.headers, &artifact.component)?,
     })
+}
+
+/// What the network is asked for the updates that are files.
+///
+/// # Errors
+/// As [`request`].
+pub(super) fn updates(selection: &ImageDefinition) -> anyhow::Result<Vec<Request>> {
+    let files = selection.updates.iter().flat_map(|updates| &updates.files);
+    files
+        .map(|file| {
+            let moved = mirrored(&selection.overrides, &file.url);
+            let url = moved.as_ref().map_or(&file.url, |(url, _)| url);
+            Ok(Request {
+                digests: vec![(PinAlgorithm::Sha256, file.sha256.clone())],
+                headers: match moved {
+                    Some((_, names)) => headers(names, &file.kb)?,
+                    None => Vec::new(),
+                },
+                ..Request::unknown(&file.kb, url, MAX_SIZE)
+            })
+        })
+        .collect()
 }
 
 /// # Errors

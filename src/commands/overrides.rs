@@ -17,11 +17,7 @@ use crate::policy::check_plan;
 /// # Errors
 /// A file cannot be read, or a text not be understood.
 pub(super) fn from_flags(args: &SelectionArgs) -> anyhow::Result<Overrides> {
-    let mut overrides = Overrides::new();
-    if let Some(mirror) = &args.mirror {
-        let url = if mirror.ends_with('/') { mirror.clone() } else { format!("{mirror}/") };
-        overrides.insert("https://".to_owned(), Override { url: Some(url), ..Override::default() });
-    }
+    let mut overrides = mirror(args.mirror.as_deref());
     if let Some(path) = &args.overrides {
         let mut given: Overrides = json::parse(&path.display().to_string(), &fs::read(path)?)?;
         load(&mut given, path.parent().unwrap_or(Path::new("")))?;
@@ -35,6 +31,13 @@ pub(super) fn from_flags(args: &SelectionArgs) -> anyhow::Result<Overrides> {
     Ok(overrides)
 }
 
+/// All of the publishers below one URL.
+pub(super) fn mirror(url: Option<&str>) -> Overrides {
+    let url = url.map(|url| if url.ends_with('/') { url.to_owned() } else { format!("{url}/") });
+    let over = |url| ("https://".to_owned(), Override { url: Some(url), ..Override::default() });
+    url.map(over).into_iter().collect()
+}
+
 /// Puts what keys and certificates say in the place of the files that hold them, so that lock and
 /// workspace need no other file.
 ///
@@ -45,28 +48,28 @@ pub(super) fn load(overrides: &mut Overrides, folder: &Path) -> anyhow::Result<(
         if let Some(signature) = &mut over.signature
             && let Some(key) = &mut signature.key
         {
-            inline(name, "signature.key", key, folder)?;
+            inline(&format!("override {name}.signature.key"), key, folder)?;
         }
         if let Some(roots) = &mut over.roots {
-            inline(name, "roots", roots, folder)?;
+            inline(&format!("override {name}.roots"), roots, folder)?;
         }
     }
     Ok(())
 }
 
-fn inline(name: &str, field: &str, value: &mut String, folder: &Path) -> anyhow::Result<()> {
+fn inline(field: &str, value: &mut String, folder: &Path) -> anyhow::Result<()> {
     if !is_content(value) {
         let path: PathBuf = folder.join(&*value);
         // A name without file is one of the catalog's keys; an unknown one is told when it is used.
         let Some(bytes) = fs::read_if_there(&path)? else { return Ok(()) };
         *value = String::from_utf8(bytes).map_err(|_| UsageError {
-            message: format!("override {name}.{field}: {} is no text", path.display()),
+            message: format!("{field}: {} is no text", path.display()),
             hint: Some("give keys and certificates in PEM".to_owned()),
         })?;
     }
     if value.contains("PRIVATE KEY") || value.contains("secret key") {
         return Err(UsageError {
-            message: format!("override {name}.{field} is a private key"),
+            message: format!("{field} is a private key"),
             hint: Some("give the public key; the private one belongs where you sign".to_owned()),
         }
         .into());
@@ -84,12 +87,37 @@ fn is_content(text: &str) -> bool {
 /// # Errors
 /// The file cannot be read or is no policy; the plan violates it.
 pub(super) fn policy(args: &SelectionArgs, plan: &mut Plan) -> anyhow::Result<Policy> {
-    let Some(path) = &args.policy else {
-        return Ok(Policy { name: "default".to_owned(), ..Policy::default() });
-    };
-    let policy: Policy = json::parse(&path.display().to_string(), &fs::read(path)?)?;
-    plan.policy =
-        Some(PolicyUsed { name: policy.name.clone(), sha256: sha256(json::pretty(&policy).as_bytes()) });
-    check_plan(&policy, plan)?;
+    let policy = read_policy(args)?;
+    if args.policy.is_some() {
+        let sha256 = sha256(json::pretty(&policy).as_bytes());
+        plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
+        check_plan(&policy, plan)?;
+    }
     Ok(policy)
+}
+
+/// The policy itself, before there is a plan to hold against it.
+///
+/// # Errors
+/// The file cannot be read or is no policy.
+pub(super) fn read_policy(args: &SelectionArgs) -> anyhow::Result<Policy> {
+    match &args.policy {
+        None => Ok(Policy { name: "default".to_owned(), ..Policy::default() }),
+        Some(path) => {
+            let mut policy: Policy = json::parse(&path.display().to_string(), &fs::read(path)?)?;
+            if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
+                inline("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
+                if !is_content(roots) {
+                    return Err(UsageError {
+                        message: format!(
+                            "policy signedScripts.roots: there is no file {roots} beside the policy"
+                        ),
+                        hint: Some("name a file of certificates in PEM, or give them themselves".to_owned()),
+                    }
+                    .into());
+                }
+            }
+            Ok(policy)
+        }
+    }
 }

@@ -9,10 +9,20 @@ use crate::catalog::{Catalog, CatalogError, Finding, lint};
 use crate::cli::PinArgs;
 use crate::embedded::Tree;
 use crate::error::UsageError;
+use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs;
-use crate::model::component::{Component, DigestAlgorithm, Pin};
+use crate::model::component::{Component, Confidence, DigestAlgorithm, Pin};
+use crate::model::evidence::Verdict;
 use crate::model::json;
-use crate::ui::Printer;
+use crate::model::policy::Policy;
+use crate::prove::Depth;
+use crate::resolve::{ResolveError, plan_artifact};
+use crate::ui::{Downloads, Printer};
+
+use super::fetch::Job;
+use super::network::fetcher;
+use super::overrides::mirror;
+use super::prepare::{Trees, trees};
 
 pub(super) fn pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let Some(folder) = manifests else {
@@ -26,13 +36,13 @@ pub(super) fn pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -
         .into());
     };
     let mut files = fs::read_tree(folder)?;
-    let catalog = Catalog::new(Tree::loaded(folder.display().to_string(), files.clone()));
-    let component = catalog.component(&args.component)?;
+    let trees = trees(manifests)?;
+    let component = trees.catalog.component(&args.component)?;
     let name = format!("components/{}.json", args.component);
     let path = folder.join(&name);
-    let added = pins(args, &component)?;
+    let added = pins(args, &component, &trees, printer)?;
     let text = with_pins(&path, &files[&name], &added)?;
-    let known = lint(&catalog);
+    let known = lint(&trees.catalog);
     files.insert(name, text.clone().into_bytes());
     let found: Vec<Finding> = lint(&Catalog::new(Tree::loaded(folder.display().to_string(), files)))
         .into_iter()
@@ -51,21 +61,49 @@ pub(super) fn pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -
     })
 }
 
-/// What is to be added: the digests that were given, or those of a file.
-fn pins(args: &PinArgs, component: &Component) -> anyhow::Result<Vec<Pin>> {
-    let mut digests = BTreeMap::new();
-    let mut size = args.size;
-    if let Some(file) = &args.from {
-        let read = fs::digests(file)?;
-        digests.insert(DigestAlgorithm::Sha256, read.sha256);
-        digests.insert(DigestAlgorithm::Sha512, read.sha512);
-        size = Some(read.size);
+/// A file's digests, and who says so.
+#[derive(Default)]
+struct Known {
+    digests: BTreeMap<DigestAlgorithm, String>,
+    size: Option<u64>,
+    source: Vec<String>,
+    confidence: Option<Confidence>,
+}
+
+impl Known {
+    fn of(sha256: &str, sha512: &str, size: u64) -> Self {
+        let digests = [(DigestAlgorithm::Sha256, sha256), (DigestAlgorithm::Sha512, sha512)];
+        Self {
+            digests: digests.map(|(algorithm, digest)| (algorithm, digest.to_owned())).into(),
+            size: Some(size),
+            ..Self::default()
+        }
     }
+}
+
+/// What is to be added: the digests that were given, or those of a file.
+fn pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer) -> anyhow::Result<Vec<Pin>> {
+    if !component.releases.iter().any(|release| release.versions.contains(&args.version)) {
+        return Err(UsageError {
+            message: format!("no release of {} holds version {}", component.name, args.version),
+            hint: Some(format!("add a range to `releases` in components/{}.json first", component.name)),
+        }
+        .into());
+    }
+    let mut known = match args.from.as_deref() {
+        None => Known { size: args.size, ..Known::default() },
+        Some("publisher") => published(args, component, trees, printer)?,
+        Some(url) if url.contains("://") => downloaded(args, url)?,
+        Some(file) => {
+            let read = fs::digests(Path::new(file))?;
+            Known::of(&read.sha256, &read.sha512, read.size)
+        }
+    };
     for (algorithm, given) in
         [(DigestAlgorithm::Sha256, &args.sha256), (DigestAlgorithm::Sha512, &args.sha512)]
     {
         let Some(given) = given else { continue };
-        if let Some(read) = digests.insert(algorithm, given.clone())
+        if let Some(read) = known.digests.insert(algorithm, given.clone())
             && read != *given
         {
             return Err(UsageError {
@@ -75,34 +113,78 @@ fn pins(args: &PinArgs, component: &Component) -> anyhow::Result<Vec<Pin>> {
             .into());
         }
     }
-    if digests.is_empty() {
+    known.source.extend(args.source.iter().cloned());
+    if known.digests.is_empty() {
         return Err(UsageError {
             message: "no digest is given".to_owned(),
             hint: Some("name the file (`--from FILE`), or its digest (`--sha256 HEX`)".to_owned()),
         }
         .into());
     }
-    if !component.releases.iter().any(|release| release.versions.contains(&args.version)) {
+    if known.source.is_empty() {
         return Err(UsageError {
-            message: format!("no release of {} holds version {}", component.name, args.version),
-            hint: Some(format!("add a range to `releases` in components/{}.json first", component.name)),
+            message: "nothing says where the file was found".to_owned(),
+            hint: Some("name it: `--source TEXT`; `--from publisher` names it itself".to_owned()),
         }
         .into());
     }
-    Ok(digests
+    let confidence = args.confidence.or(known.confidence).unwrap_or(Confidence::Medium);
+    Ok(known
+        .digests
         .into_iter()
         .map(|(algorithm, digest)| Pin {
             version: args.version.clone(),
             platform: None,
             algorithm,
             digest,
-            size,
+            size: known.size,
             url: None,
-            confidence: args.confidence,
-            source: args.source.clone(),
+            confidence,
+            source: known.source.clone(),
             note: args.note.clone(),
         })
         .collect())
+}
+
+/// A file behind a URL of the user's.
+fn downloaded(args: &PinArgs, url: &str) -> anyhow::Result<Known> {
+    let request = Request::unknown(&format!("{} {}", args.component, args.version), url, MAX_SIZE);
+    let fetched = fetcher(&args.network, &Policy::default())?
+        .fetch(&[request], 1, &Downloads::silent())
+        .swap_remove(0)?;
+    Ok(Known::of(fetched.sha256(), fetched.sha512(), fetched.size()))
+}
+
+/// The publisher's own file, by the proofs that the catalog knows.
+fn published(
+    args: &PinArgs,
+    component: &Component,
+    trees: &Trees,
+    printer: &Printer,
+) -> anyhow::Result<Known> {
+    let (mut artifact, _) = plan_artifact(component, &args.version, &mirror(args.mirror.as_deref()))
+        .map_err(|refusal| ResolveError::Refused(vec![refusal]))?;
+    // It is asked what it is, not whether it is what the catalog says.
+    artifact.digests.clear();
+    artifact.size = None;
+    let policy = Policy::default();
+    let network = fetcher(&args.network, &policy)?;
+    let job = Job { trees, policy: &policy, fetcher: &network, jobs: args.network.jobs, printer };
+    let verified = job.run(&[&artifact], Depth::Publisher)?.swap_remove(0);
+    let fetched = verified.fetched();
+    let proven =
+        verified.artifact().evidence.iter().filter(|proof| proof.verdict >= Verdict::SignedTimeUnproven);
+    let source = proven
+        .map(|proof| match &proof.source {
+            Some(source) => format!("{}: {source}", proof.proof.as_str()),
+            None => format!("{}: {}", proof.proof.as_str(), fetched.url()),
+        })
+        .collect();
+    Ok(Known {
+        source,
+        confidence: Some(Confidence::Authoritative),
+        ..Known::of(fetched.sha256(), fetched.sha512(), fetched.size())
+    })
 }
 
 /// The file with the pins in their places: behind those of the same and of lower versions. All

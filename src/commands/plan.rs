@@ -11,7 +11,8 @@ use crate::model::plan::{MissingVariable, Plan, PlannedGroup, PlannedPacker, War
 use crate::model::selection::ImageDefinition;
 use crate::ui::Printer;
 
-use super::prepare::{locked_plan, predicted, trees};
+use super::prepare::{locked_plan_and_policy, predicted, trees};
+use super::scripts::own_scripts;
 
 /// `imagegen plan --format json`
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -31,8 +32,9 @@ pub struct PlanOutput<'a> {
 }
 
 pub(super) fn plan(args: &PlanArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
-    let (plan, _) = locked_plan(&args.selection, &args.lock, &trees)?;
+    let mut trees = trees(manifests)?;
+    let (mut plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    own_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     let (guest, prediction) = predicted(&plan, &trees)?;
     if args.state {
         return printer.result(&prediction.machine, || prediction.machine.text());

@@ -150,6 +150,18 @@ fn unknown_target(error: RenderError) -> anyhow::Error {
 /// # Errors
 /// No target is named, the selection is refused, or the catalog is wrong.
 pub fn plan(definition: &ImageDefinition, trees: &Trees) -> anyhow::Result<Plan> {
+    plan_with(definition, trees, BTreeMap::new())
+}
+
+/// The same with newer releases than the catalog's.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_with(
+    definition: &ImageDefinition,
+    trees: &Trees,
+    updated: BTreeMap<String, Version>,
+) -> anyhow::Result<Plan> {
     let Some(name) = definition.target.as_deref() else {
         return Err(UsageError {
             message: "no target is named".to_owned(),
@@ -169,6 +181,7 @@ pub fn plan(definition: &ImageDefinition, trees: &Trees) -> anyhow::Result<Plan>
             .flat_map(crate::model::target::Variable::environment_names)
             .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
             .collect(),
+        updated,
     };
     Ok(resolve(&trees.catalog, target, &packer, definition, &surroundings)?)
 }
@@ -234,20 +247,20 @@ pub fn locked_plan_and_policy(
     trees: &Trees,
 ) -> anyhow::Result<(Plan, Policy)> {
     let (definition, folder) = definition(selection, trees)?;
-    let mut plan = plan(&definition, trees)?;
-    let policy = overrides::policy(selection, &mut plan)?;
     let path = lock_path(lock.lock.as_ref(), &folder);
     let file = path.display().to_string();
-    if !lock.ignore_lock {
-        match fs::read_if_there(&path)? {
-            Some(bytes) => {
-                let locked = Lock::decode(&file, &bytes)?;
-                locked.check(&file, &plan)?;
-                locked.pin(&mut plan);
-            }
-            None if lock.locked || lock.lock.is_some() => return Err(LockError::Absent { file }.into()),
-            None => {}
-        }
+    let bytes = if lock.ignore_lock { None } else { fs::read_if_there(&path)? };
+    let locked = bytes.map(|bytes| Lock::decode(&file, &bytes)).transpose()?;
+    let flag = if lock.locked { Some("--locked") } else { lock.lock.as_ref().map(|_| "--lock") };
+    if let (None, Some(flag), false) = (&locked, flag, lock.ignore_lock) {
+        return Err(LockError::Absent { file, flag }.into());
+    }
+    let updated = locked.as_ref().map(|locked| locked.updated.clone()).unwrap_or_default();
+    let mut plan = plan_with(&definition, trees, updated)?;
+    let policy = overrides::policy(selection, &mut plan)?;
+    if let Some(locked) = locked {
+        locked.check(&file, &plan)?;
+        locked.pin(&mut plan);
     }
     Ok((plan, policy))
 }

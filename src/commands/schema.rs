@@ -23,6 +23,7 @@ use crate::model::selection::ImageDefinition;
 use crate::model::step::Step;
 use crate::model::target::{PackerBase, Target};
 use crate::model::windows::WindowsRelease;
+use crate::scripts::ScriptList;
 use crate::ui::Printer;
 
 use super::build::{BundleOutput, RenderOutput};
@@ -54,11 +55,13 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("machine", schema_for!(Machine)),
         ("overrides", schema_for!(Overrides)),
         ("packer", schema_for!(PackerBase)),
+        ("outdated", schema_for!(Vec<super::outdated::OutdatedOutput>)),
         ("plan", schema_for!(PlanOutput<'_>)),
         ("policy", schema_for!(Policy)),
         ("ports", schema_for!(Vec<PortUse>)),
         ("render", schema_for!(RenderOutput)),
         ("rules", schema_for!(Rules)),
+        ("scripts", schema_for!(ScriptList)),
         ("step", schema_for!(Step)),
         ("target", schema_for!(Target)),
         ("verify", schema_for!(super::verify::VerifyOutput)),

@@ -18,6 +18,7 @@ use crate::io::fs::{self, Digests};
 use crate::io::{clock, http};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::policy::Policy;
 use crate::model::resource::{ArchiveFormat, PinAlgorithm};
 use crate::ui::{Downloads, Printer};
 use crate::verify::archive::{self, Limits};
@@ -130,7 +131,7 @@ impl Source<'_> {
         if !place.contains("://") {
             return Ok(PathBuf::from(place));
         }
-        let network = fetcher(&self.args.network)?;
+        let network = fetcher(&self.args.network, &Policy::default())?;
         let request = Request::unknown(&http::public(place), place, MAX_SIZE);
         let outcomes = network.fetch(&[request], 1, &Downloads::silent());
         match outcomes.into_iter().next() {

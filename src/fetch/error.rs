@@ -51,6 +51,12 @@ impl FetchError {
         Self { name: name.to_owned(), failure: Box::new(failure) }
     }
 
+    /// Whether only the network could tell.
+    #[must_use]
+    pub fn is_offline(&self) -> bool {
+        matches!(*self.failure, FetchFailure::Offline(_))
+    }
+
     /// Whether the server says that there is no such file.
     #[must_use]
     pub fn is_absent(&self) -> bool {
@@ -74,6 +80,12 @@ impl FetchFailure {
             Self::Interrupted => "interrupted",
             Self::System(_) => "system",
         }
+    }
+
+    /// Whether it is the user's policy that forbids it.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Http(error) if error.code == "host-not-allowed")
     }
 
     /// Whether the bytes were wrong, rather than not to be had.

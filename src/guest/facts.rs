@@ -10,9 +10,11 @@ use serde_json::{Map, Value, json};
 use crate::embedded::Tree;
 use crate::model::choice::Runtime;
 use crate::model::kubernetes::FlagTable;
+use crate::model::overrides::mirrored;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::resource::PinAlgorithm;
 use crate::model::selection::{Network, Proxy};
+use crate::model::signing::Signing;
 use crate::model::situation::Situation;
 use crate::model::version::Version;
 
@@ -63,6 +65,7 @@ pub fn facts(
     fact("network", network(plan.selection.network.as_ref()));
     fact("mirrors", mirrors(plan));
     fact("features", json!(situation.features));
+    fact("scripts", scripts(plan.signing.as_ref()));
     let log_runner = plan.kubernetes >= Version::literal("1.26.0");
     fact("kubelet", json!({ "arguments": [], "logRunner": log_runner }));
     fact("kubeProxy", json!({ "arguments": [], "logRunner": log_runner }));
@@ -136,8 +139,9 @@ fn updates(plan: &Plan, cache: &str) -> Value {
         .map(|file| {
             let short = file.sha256.get(..16).unwrap_or(&file.sha256);
             let path = format!("{cache}\\{short}-{}.msu", file.kb);
+            let moved = mirrored(&plan.selection.overrides, &file.url).map(|(url, _)| url);
             json!({
-                "kb": file.kb, "url": file.url, "algorithm": "sha256", "digest": file.sha256, "cache": path,
+                "kb": file.kb, "url": moved.as_ref().unwrap_or(&file.url), "algorithm": "sha256", "digest": file.sha256, "cache": path,
             })
         })
         .collect();
@@ -145,6 +149,22 @@ fn updates(plan: &Plan, cache: &str) -> Value {
     let search = json!({ "kbs": updates.kbs, "categories": categories });
     let searches = !updates.kbs.is_empty() || !updates.categories.is_empty();
     json!({ "files": files, "searches": if searches { json!([search]) } else { json!([]) } })
+}
+
+/// How the guest's own scripts are started, and what must be trusted for it.
+fn scripts(signing: Option<&Signing>) -> Value {
+    let policy = if signing.is_some() { "AllSigned" } else { "Bypass" };
+    let certificates: Vec<Value> = signing
+        .iter()
+        .flat_map(|signing| &signing.certificates)
+        .map(|certificate| {
+            let short = certificate.sha256.get(..16).unwrap_or(&certificate.sha256);
+            let mut value = json!(certificate);
+            value["short"] = json!(short);
+            value
+        })
+        .collect();
+    json!({ "executionPolicy": policy, "certificates": certificates })
 }
 
 /// What is known of the cluster's network; for the rest a mark that the join replaces.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Sender};
@@ -20,6 +20,8 @@ pub struct Run {
     pub environment: BTreeMap<String, OsString>,
     /// The child may ask questions on the terminal.
     pub interactive: bool,
+    /// What the child reads from its standard input: a secret has no better way.
+    pub input: Option<Vec<u8>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +59,10 @@ pub fn run(run: &Run, mut on_line: impl FnMut(&str)) -> Result<Outcome, ExecErro
     let (sender, events) = mpsc::channel();
     let signals = signals::forward(&sender).map_err(failed)?;
     let mut child = spawn(run).map_err(failed)?;
+    if let (Some(bytes), Some(mut pipe)) = (&run.input, child.stdin.take()) {
+        // A child that did not want it says so by its end.
+        let _ = pipe.write_all(bytes);
+    }
     let mut open = 0;
     open += read_lines(child.stdout.take(), &sender);
     open += read_lines(child.stderr.take(), &sender);
@@ -88,7 +94,11 @@ fn spawn(run: &Run) -> io::Result<Child> {
         .args(&run.arguments)
         .current_dir(&run.folder)
         .envs(&run.environment)
-        .stdin(if run.interactive { Stdio::inherit() } else { Stdio::null() })
+        .stdin(match (&run.input, run.interactive) {
+            (Some(_), _) => Stdio::piped(),
+            (None, true) => Stdio::inherit(),
+            (None, false) => Stdio::null(),
+        })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     #[cfg(unix)]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
+mod scratch;
 mod space;
 mod sums;
 
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+pub use scratch::Scratch;
 pub use space::{can_write, free};
 pub use sums::{Digests, Sums, digests, pieces};
 

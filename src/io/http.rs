@@ -18,6 +18,7 @@ use reqwest::header::{
 use reqwest::{Certificate, Client, NoProxy, Proxy, Response, StatusCode, Url, redirect};
 
 use crate::io::fs;
+use crate::model::policy::AllowedHosts;
 
 pub use body::Body;
 pub use error::{HttpError, Retry, public};
@@ -84,6 +85,8 @@ pub struct Options {
     pub proxy: Option<String>,
     /// Certificates in PEM that servers may be signed by, besides the system's.
     pub ca_files: Vec<PathBuf>,
+    /// Hosts that alone may be asked; none where every host may.
+    pub hosts: Option<AllowedHosts>,
     /// Never open a socket.
     pub offline: bool,
     pub patience: Patience,
@@ -95,6 +98,7 @@ pub struct Http {
     client: Option<Client>,
     /// Hosts that may be asked over plain HTTP.
     plain: Vec<String>,
+    hosts: Option<AllowedHosts>,
     pub(crate) patience: Patience,
 }
 
@@ -132,7 +136,7 @@ impl Http {
     /// A proxy or certificate file that cannot be understood.
     pub fn new(options: Options) -> Result<Self, HttpError> {
         let client = if options.offline { None } else { Some(client(&options)?) };
-        Ok(Self { client, plain: options.allow_http, patience: options.patience })
+        Ok(Self { client, plain: options.allow_http, hosts: options.hosts, patience: options.patience })
     }
 
     #[must_use]
@@ -216,6 +220,10 @@ impl Http {
 
     fn allow(&self, url: &Url) -> Result<(), HttpError> {
         let host = url.host_str().unwrap_or_default();
+        if let Some(hosts) = self.hosts.as_ref().filter(|hosts| !hosts.allow(host)) {
+            let message = format!("rule `allowedHosts` of policy {} does not allow {host}", hosts.policy);
+            return Err(HttpError::new("host-not-allowed", url.as_str(), message));
+        }
         let named = || self.plain.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
         match url.scheme() {
             "https" => Ok(()),
@@ -260,7 +268,10 @@ impl Http {
                 "redirects to a URL with credentials",
             ));
         }
-        self.allow(&target)?;
+        self.allow(&target).map_err(|error| {
+            let message = format!("redirects to {}: {}", error.url, error.message);
+            HttpError::new(error.code, at.as_str(), message)
+        })?;
         Ok(Some(target))
     }
 }

@@ -56,9 +56,11 @@ fn argument(
         let message = format!("the kubelet argument `{text}` has no value");
         return Ok(Err(Problem::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
     };
-    if name.starts_with('-') || !value.bytes().all(|b| (b' '..=b'~').contains(&b)) {
-        let message =
-            format!("the kubelet argument `{name}` has leading dashes or a value that is not plain text");
+    // kubeadm joins arguments by blanks, and the service's command line is split at them again.
+    if name.starts_with('-') || !value.bytes().all(|b| (b'!'..=b'~').contains(&b) && b != b'"') {
+        let message = format!(
+            "the kubelet argument `{name}` has leading dashes, or a blank, a quotation mark or a special character in its value"
+        );
         return Ok(Err(Problem::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
     }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {

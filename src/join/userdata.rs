@@ -22,18 +22,21 @@ pub struct Places {
     pub discovery: String,
     /// The image's script that joins.
     pub script: String,
+    /// The image's scripts are signed, and run under `AllSigned` alone.
+    pub signed: bool,
 }
 
 impl Places {
     /// From `provisioners/paths.json`.
     #[must_use]
-    pub fn from_paths(paths: &Value) -> Option<Self> {
+    pub fn from_paths(paths: &Value, signed: bool) -> Option<Self> {
         let text = |name: &str| paths.get(name).and_then(Value::as_str);
         let conf = text("kubernetesConf")?;
         Some(Self {
             config: text("joinConfig")?.to_owned(),
             discovery: format!("{conf}\\discovery.conf"),
             script: format!("{}\\Join-Node.ps1", text("node")?),
+            signed,
         })
     }
 }
@@ -80,8 +83,9 @@ fn kubeconfig(bytes: &[u8], places: &Places) -> Value {
 fn cloud_config(files: &[Value], run: Option<&Places>) -> String {
     let mut document = json!({ "write_files": files });
     if let Some(places) = run {
+        let policy = if places.signed { "AllSigned" } else { "Bypass" };
         document["runcmd"] = json!([format!(
-            "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -File \"{}\"",
+            "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy {policy} -File \"{}\"",
             places.script
         )]);
     }
@@ -106,7 +110,15 @@ fn script(config: &str, secrets: &Secrets, places: &Places) -> String {
     text
 }
 
+/// The user-data itself is unsigned, and so the process that it runs in is no place for the script.
 fn run(places: &Places) -> String {
+    if places.signed {
+        return format!(
+            "& \"$PSHOME\\powershell.exe\" -NoProfile -NonInteractive -ExecutionPolicy AllSigned -File '{}'\n\
+             exit $LASTEXITCODE\n",
+            places.script
+        );
+    }
     format!("& '{}'\nexit $LASTEXITCODE\n", places.script)
 }
 

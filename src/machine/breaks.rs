@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::model::resource::WinrmTransport;
 
@@ -69,6 +69,8 @@ const BREAKS: &[Break] = &[
     }),
     (Rule::FlagFileMissing, |plan| argument(plan, r"kubelet\config.yaml", r"kubelet\konfig.yaml")),
     (Rule::FlagFileMissing, |plan| plan.remove("containerd/config")),
+    (Rule::FlagFileMissing, |plan| plan.set("kubelet/service", "argumentsFile", more(r"C:\k\flags.env"))),
+    (Rule::FlagFileMissing, |plan| wrapped(plan, "ExpandString", r"C:\k\flags.env")),
     (Rule::InsecureProgram, |plan| plan.unset("layout/k", "sddl")),
     (Rule::InsecureProgram, |plan| {
         plan.set("layout/k", "sddl", "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;BU)");
@@ -145,9 +147,11 @@ const BREAKS: &[Break] = &[
     }),
     (Rule::PropertyMissing, |plan| plan.unset("containerd/config", "content")),
     (Rule::PropertyMissing, |plan| plan.unset("network/kubelet", "action")),
+    (Rule::PropertyMissing, |plan| plan.set("cloudbase/service", "argumentsFile", more(FLAGS))),
     (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "data", "60000")),
     (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "data", 4_294_967_296_u64)),
     (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "key", r"HKCU:\Software")),
+    (Rule::RegistryKind, |plan| wrapped(plan, "DWord", FLAGS)),
     (Rule::SddlInvalid, |plan| plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)")),
     (Rule::ServiceProgramLater, |plan| {
         let kubelet = plan.of("kubernetes/kubelet")["properties"].clone();
@@ -188,13 +192,29 @@ const BREAKS: &[Break] = &[
     (Rule::UnknownGate, |plan| argument(plan, "WinOverlay=true", "WinOverlay=yes")),
 ];
 
+const FLAGS: &str = r"C:\var\lib\kubelet\kubeadm-flags.env";
+
+fn more(path: &str) -> Value {
+    json!({"path": path, "variable": "KUBELET_KUBEADM_ARGS"})
+}
+
+/// A command line in the registry, as a wrapper of services reads it.
+fn wrapped(plan: &mut Plan, kind: &str, path: &str) {
+    let key = r"HKLM:\SYSTEM\CurrentControlSet\Services\kubelet\Parameters";
+    let properties = json!({
+        "key": key, "valueName": "AppParameters", "ensure": "present", "kind": kind, "data": "--v=2",
+        "argumentsFile": more(path),
+    });
+    plan.add("x/line", "install", "registryValue", properties);
+}
+
 /// Replaces a part of one of the kubelet's arguments.
 fn argument(plan: &mut Plan, part: &str, by: &str) {
     let text = plan.of("kubelet/service")["properties"]["arguments"].to_string();
     let escape = |part: &str| part.replace('\\', r"\\");
     assert!(text.contains(&escape(part)), "{part}");
     let text = text.replace(&escape(part), &escape(by));
-    plan.set("kubelet/service", "arguments", serde_json::from_str::<serde_json::Value>(&text).expect("JSON"));
+    plan.set("kubelet/service", "arguments", serde_json::from_str::<Value>(&text).expect("JSON"));
 }
 
 #[test]
@@ -262,6 +282,8 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
         let stopped = json!({"serviceName": "containerd", "ensure": "present", "state": "stopped"});
         plan.add("early/stopped", "test", "service", stopped);
     },
+    // A wrapper's command line that others complete.
+    |plan| wrapped(plan, "ExpandString", FLAGS),
     // Services that depend on what starts on demand, and ports of programs that are not there.
     |plan| plan.set("containerd/service", "startType", "manual"),
     |plan| {

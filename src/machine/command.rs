@@ -59,7 +59,7 @@ fn flag_name(word: &str) -> Option<&str> {
 }
 
 /// The absolute paths among a service's arguments, with the flag each belongs to.
-/// The program behind a launcher is not among them.
+/// The program behind a launcher is not among them; the file with more arguments is.
 pub(super) fn named_paths(service: &Service) -> Vec<(&str, &str)> {
     let program = Command::of(service).map(|command| command.program);
     let mut named = Vec::new();
@@ -75,6 +75,7 @@ pub(super) fn named_paths(service: &Service) -> Vec<(&str, &str)> {
         let opens = argument.starts_with('-') && !argument.contains('=');
         flag = if opens { argument } else { "" };
     }
+    named.extend(service.arguments_file.iter().map(|file| ("argumentsFile", file.path.as_str())));
     named
 }
 

@@ -37,6 +37,7 @@ impl Plan {
             resources: resources(),
             later: read(json!([
                 {"path": r"C:\var\lib\kubelet\config.yaml", "by": "kubeadm", "source": "test"},
+                {"path": r"C:\var\lib\kubelet\kubeadm-flags.env", "by": "kubeadm", "source": "test"},
                 {"path": r"C:\var\lib\kubelet\pki\*", "by": "kubelet", "source": "test"},
                 {"path": r"C:\var\log\kubelet\*", "by": "kubelet", "source": "test"},
                 {"path": r"C:\var\log\containerd\*", "by": "containerd", "source": "test"},
@@ -282,6 +283,9 @@ fn node() -> Vec<Value> {
                     "--container-runtime-endpoint=npipe:////./pipe/containerd-containerd",
                     "--feature-gates=WinOverlay=true", "--v=2",
                 ],
+                "argumentsFile": {
+                    "path": r"C:\var\lib\kubelet\kubeadm-flags.env", "variable": "KUBELET_KUBEADM_ARGS",
+                },
             }),
         ),
     ]

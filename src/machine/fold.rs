@@ -120,6 +120,7 @@ impl Fold<'_> {
             | ResourceKind::HnsNetwork(_)
             | ResourceKind::PowerPlan(_)
             | ResourceKind::PageFile(_)
+            | ResourceKind::Certificate(_)
             | ResourceKind::Script(_) => upsert::thing(&mut self.machine, resource),
         }
     }
@@ -313,6 +314,7 @@ fn unset(name: &str, resource: &Resource) -> state::Service {
         display_name: None,
         program: None,
         arguments: Vec::new(),
+        arguments_file: None,
         start_type: None,
         depends_on: Vec::new(),
         failure_reset_seconds: None,
@@ -329,6 +331,7 @@ fn tune(service: &mut state::Service, it: &model::Service, resource: &Resource) 
     if let Some(program) = &it.program {
         service.program = Some(paths::normal(program));
         service.arguments.clone_from(&it.arguments);
+        service.arguments_file.clone_from(&it.arguments_file);
         service.account = Some("LocalSystem".to_owned());
     }
     service.display_name = it.display_name.clone().or(service.display_name.take());

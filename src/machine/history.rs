@@ -57,6 +57,7 @@ fn changes(kind: &ResourceKind) -> Vec<(&str, Change)> {
         | ResourceKind::HnsNetwork(_)
         | ResourceKind::PowerPlan(_)
         | ResourceKind::PageFile(_)
+        | ResourceKind::Certificate(_)
         | ResourceKind::Script(_) => Vec::new(),
     }
 }

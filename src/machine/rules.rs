@@ -27,7 +27,7 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
-const CHECKS: [Check; 27] = [
+const CHECKS: [Check; 28] = [
     conflicts::resource_names,
     conflicts::claims,
     conflicts::taken_away,
@@ -39,6 +39,7 @@ const CHECKS: [Check; 27] = [
     files::tools,
     flags::known,
     flags::paths_exist,
+    flags::argument_files_exist,
     flags::cri_endpoint,
     forms::paths,
     forms::descriptors,

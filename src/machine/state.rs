@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::resource::{
-    Assertion, Direction, ExclusionKind, FailureAction, FirewallAction, Lifetime, PinAlgorithm,
-    PortRangeKind, Protocol, RegistryData, RegistryKind, ServiceState, StartType, WinrmTransport,
+    ArgumentsFile, Assertion, Direction, ExclusionKind, FailureAction, FirewallAction, Lifetime,
+    PinAlgorithm, PortRangeKind, Protocol, RegistryData, RegistryKind, ServiceState, StartType,
+    WinrmTransport,
 };
 
 /// The name of the format, and its version.
@@ -92,6 +93,9 @@ pub struct Service {
     pub program: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// Stand behind the others while the file is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_file: Option<ArgumentsFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_type: Option<StartType>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -170,6 +174,9 @@ pub struct RegistryValue {
     pub name: String,
     pub kind: RegistryKind,
     pub data: RegistryData,
+    /// Stand behind the data while the file is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_file: Option<ArgumentsFile>,
     pub origin: Origin,
 }
 

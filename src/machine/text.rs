@@ -4,8 +4,8 @@
 
 use crate::model::command_line;
 use crate::model::resource::{
-    AssertionCheck, Direction, ExclusionKind, FailureAction, FailureActionKind, FirewallAction, PinAlgorithm,
-    PortRangeKind, RegistryData, ServiceState, StartType,
+    ArgumentsFile, AssertionCheck, Direction, ExclusionKind, FailureAction, FailureActionKind,
+    FirewallAction, PinAlgorithm, PortRangeKind, RegistryData, ServiceState, StartType,
 };
 
 use super::state::{
@@ -92,6 +92,7 @@ impl Listing {
             if let Some(program) = &service.program {
                 self.wrapped(2, &command_line::words(program, &service.arguments));
             }
+            self.later_arguments(2, service.arguments_file.as_ref());
             if let Some(name) = &service.display_name {
                 self.line(2, &format!("shown as: {name}"));
             }
@@ -99,6 +100,12 @@ impl Listing {
             self.failures(service);
             self.listed("environment", &service.environment);
             self.from(&service.origin);
+        }
+    }
+
+    fn later_arguments(&mut self, depth: usize, file: Option<&ArgumentsFile>) {
+        if let Some(file) = file {
+            self.line(depth, &format!("and, once it is there, {} of {}", file.variable, file.path));
         }
     }
 
@@ -192,6 +199,7 @@ impl Listing {
             }
             let text = format!("{} = {} ({:?})", value.name, data(&value.data), value.kind);
             self.line(2, &format!("{text}  from {}", value.origin.resource));
+            self.later_arguments(3, value.arguments_file.as_ref());
         }
     }
 

@@ -43,6 +43,7 @@ pub(super) fn upsert(machine: &mut Machine, resource: &Resource) {
         | ResourceKind::HnsNetwork(_)
         | ResourceKind::PowerPlan(_)
         | ResourceKind::PageFile(_)
+        | ResourceKind::Certificate(_)
         | ResourceKind::Script(_) => {}
     }
 }
@@ -116,6 +117,7 @@ fn registry(machine: &mut Machine, it: &model::RegistryValue, resource: &Resourc
             name: it.value_name.clone(),
             kind: it.kind.unwrap_or(RegistryKind::String),
             data: it.data.clone().unwrap_or(RegistryData::Text(String::new())),
+            arguments_file: it.arguments_file.clone(),
             origin: origin(resource),
         });
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::ProofKind;
 use super::resource::{ArchiveFormat, PinAlgorithm};
+use super::upstream::Upstream;
 use super::version::{Version, VersionRange};
 
 /// `manifests/components/<name>.json`
@@ -22,6 +23,9 @@ pub struct Component {
     pub purl: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Where newer releases are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Upstream>,
     /// How releases are published, by version; the first range that holds a version counts.
     pub releases: Vec<Release>,
     /// Every published digest that is known, including those that only tell drift.

@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::component::{Member, PayloadKind, SignatureKind};
 
-/// Component name, or the beginning of a URL that ends with `/`, → what replaces it.
+/// Component name, or the beginning of a URL that ends with `/`, → what replaces it. A guest script
+/// is named `scripts/<path>` and takes `sha256` alone.
 pub type Overrides = BTreeMap<String, Override>;
+
+/// What the key of a guest script begins with.
+pub const SCRIPTS: &str = "scripts/";
 
 /// Replaces parts of how a component is published. In URLs `{version}` and `{version_}` stand for
 /// the version, as in the catalog.
@@ -70,6 +74,23 @@ pub struct SignatureOverride {
     pub identity: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
+}
+
+/// Whether a key of the overrides is the beginning of a URL.
+#[must_use]
+pub fn is_prefix(key: &str) -> bool {
+    key.contains("://")
+}
+
+/// Where a mirror has the bytes of this URL, with the headers that it wants. The longest prefix
+/// that fits counts.
+#[must_use]
+pub fn mirrored<'a>(overrides: &'a Overrides, url: &str) -> Option<(String, &'a BTreeMap<String, String>)> {
+    let (prefix, over) = overrides
+        .iter()
+        .filter(|(key, _)| is_prefix(key) && url.starts_with(key.as_str()))
+        .max_by_key(|(key, _)| key.len())?;
+    Some((format!("{}{}", over.url.as_deref()?, &url[prefix.len()..]), &over.headers))
 }
 
 /// Names that [`set`] knows.

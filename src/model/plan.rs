@@ -14,6 +14,7 @@ use super::kubernetes::KubernetesLine;
 use super::policy::PolicyUsed;
 use super::resource::PinAlgorithm;
 use super::selection::{ImageDefinition, Proxy};
+use super::signing::Signing;
 use super::situation::Situation;
 use super::target::Target;
 use super::version::Version;
@@ -41,6 +42,8 @@ pub struct Plan {
     pub images: Vec<String>,
     pub proxy: Proxy,
     pub groups: Vec<PlannedGroup>,
+    /// Versions that are newer than the catalog's choice, because an update found them.
+    pub updated: BTreeMap<String, Version>,
     /// Values of the target's variables, defaults included. Never a secret.
     pub variables: BTreeMap<String, Value>,
     /// Chosen value of each of the target's selectors.
@@ -57,6 +60,8 @@ pub struct Plan {
     pub catalog: String,
     /// None where the user named no policy.
     pub policy: Option<PolicyUsed>,
+    /// None where no policy demands signed scripts.
+    pub signing: Option<Signing>,
 }
 
 impl Plan {
@@ -125,7 +130,7 @@ pub struct PlannedArtifact {
     pub component: String,
     pub version: Version,
     pub url: String,
-    /// Last part of the URL.
+    /// Last part of the publisher's URL, which is the name that images use.
     pub file: String,
     pub kind: PayloadKind,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -20,7 +20,7 @@ pub struct Policy {
     /// Proofs that components must have; every rule that fits an artifact counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub require: Vec<Requirement>,
-    /// Host names that artifacts may come from; `*.example.com` takes in those below.
+    /// Host names that artifacts may come from, redirects included; `*.example.com` takes in those below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_hosts: Option<Vec<String>>,
     /// Publishers (`O=…,CN=…`) that Authenticode signatures may name.
@@ -38,9 +38,57 @@ pub struct Policy {
     /// Refuse a Kubernetes release that its line's security floor excludes.
     #[serde(default)]
     pub refuse_below_security_floor: bool,
+    /// Guest scripts must be signed, and the guest runs them under `AllSigned`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_scripts: Option<SignedScripts>,
     /// The worst verdict that a required proof may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_verdict: Option<Verdict>,
+}
+
+impl Policy {
+    /// The hosts that may be asked; none where every host may.
+    #[must_use]
+    pub fn hosts(&self) -> Option<AllowedHosts> {
+        let patterns = self.allowed_hosts.clone()?;
+        Some(AllowedHosts { policy: self.name.clone(), patterns })
+    }
+}
+
+/// `allowedHosts` of a policy, as downloads are held against it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedHosts {
+    pub policy: String,
+    pub patterns: Vec<String>,
+}
+
+impl AllowedHosts {
+    #[must_use]
+    pub fn allow(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        self.patterns.iter().map(|pattern| pattern.to_ascii_lowercase()).any(|pattern| {
+            match pattern.strip_prefix("*.") {
+                Some(domain) => host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')),
+                None => pattern == host,
+            }
+        })
+    }
+}
+
+/// Who may have signed the guest scripts (`--scripts DIR`). One of the two lists is needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SignedScripts {
+    /// Publishers (`O=…,CN=…`), one of which the signer must be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub publishers: Vec<String>,
+    /// Certificates in PEM, or a file of them beside the policy, that signer and timestamp must lead to; in the
+    /// place of the catalog's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roots: Option<String>,
+    /// Without a timestamp the scripts of a node stop to run when the signer's certificate ends.
+    #[serde(default)]
+    pub require_timestamp: bool,
 }
 
 /// Proofs that are demanded of some components.
@@ -64,4 +112,29 @@ pub struct PolicyUsed {
     pub name: String,
     /// SHA-256 of the policy.
     pub sha256: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_matched_whole() {
+        let hosts = AllowedHosts {
+            policy: "p".to_owned(),
+            patterns: ["a.example".to_owned(), "*.B.example".to_owned()].into(),
+        };
+        for (host, allowed) in [
+            ("a.example", true),
+            ("A.Example", true),
+            ("x.a.example", false),
+            ("a.example.evil", false),
+            ("x.b.example", true),
+            ("x.y.b.example", true),
+            ("b.example", false),
+            ("xb.example", false),
+        ] {
+            assert_eq!(hosts.allow(host), allowed, "{host}");
+        }
+    }
 }

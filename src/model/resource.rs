@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::signing::Signer;
 use super::step::Phase;
 
 pub use system::*;
@@ -48,6 +49,7 @@ pub enum ResourceKind {
     HnsNetwork(HnsNetwork),
     PowerPlan(PowerPlan),
     PageFile(PageFile),
+    Certificate(Certificate),
     Script(Script),
 }
 
@@ -137,6 +139,9 @@ pub struct RegistryValue {
     pub kind: Option<RegistryKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<RegistryData>,
+    /// More of a command line that stands in `data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_file: Option<ArgumentsFile>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -180,6 +185,9 @@ pub struct Service {
     pub program: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// More arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_file: Option<ArgumentsFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_type: Option<StartType>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -361,5 +369,8 @@ pub struct GuestPlan {
     pub kubernetes: String,
     /// Path below the payload → SHA-256 of its bytes.
     pub scripts: BTreeMap<String, String>,
+    /// Where there are some, the engine runs under `AllSigned` alone, and each script is signed by one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signers: Vec<Signer>,
     pub resources: Vec<Resource>,
 }

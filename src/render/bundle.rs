@@ -3,30 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::embedded::{Tree, sha256};
 use crate::guest::{Guest, plan_json};
 use crate::lock::Lock;
 use crate::model::plan::Plan;
+use crate::model::resource::CertificateStore;
+use crate::scripts::INSTALL;
 
 use super::{RenderError, Workspace, context, hcl, payload};
-
-/// The script of the bundle, and where it is kept.
-const INSTALL: (&str, &str) = ("Install.ps1", "host/Install.ps1");
-
-/// A bundle as one file, with the line that `sha256sum` writes for it.
-#[derive(Debug, Clone)]
-pub struct Archive {
-    pub name: String,
-    pub bytes: Vec<u8>,
-    pub sha256: String,
-}
-
-impl Archive {
-    #[must_use]
-    pub fn checksum(&self) -> String {
-        format!("{}  {}\n", self.sha256, self.name)
-    }
-}
 
 /// Names of a bundle's archive and of the file with its checksum.
 #[must_use]
@@ -48,23 +35,21 @@ pub(super) fn bundle(
         .into_iter()
         .map(|(name, bytes)| (name, bytes.to_vec()))
         .collect();
-    let (name, path) = INSTALL;
-    let script = provisioners.get(path).ok_or_else(|| RenderError::Missing(path.to_owned()))?;
-    files.insert(name.to_owned(), script.to_vec());
+    let script = provisioners.get(INSTALL).ok_or_else(|| RenderError::Missing(INSTALL.to_owned()))?;
+    files.insert("Install.ps1".to_owned(), script.to_vec());
+    // Whoever runs a bundle trusts its signer before it starts: nothing of it runs otherwise.
+    for certificate in plan.signing.iter().flat_map(|signing| &signing.certificates) {
+        let store = match certificate.store {
+            CertificateStore::Root => "Root",
+            CertificateStore::Authority => "CA",
+            CertificateStore::TrustedPublisher => "TrustedPublisher",
+        };
+        let name = format!("certificates/{store}-{}.cer", &certificate.sha256[..16]);
+        files.insert(name, STANDARD.decode(&certificate.content).unwrap_or_default());
+    }
     files.insert("README.md".to_owned(), hcl::rendered(packer, "bundle.md", &context(plan))?.into_bytes());
     let lock_text = lock.encode();
     let digest = sha256(lock_text.as_bytes());
     files.insert("imagegen.lock.json".to_owned(), lock_text.into_bytes());
     Ok(Workspace { files, payload: sha256(guest_plan.as_bytes()), lock: digest })
-}
-
-/// The bundle as one file.
-///
-/// # Errors
-/// It cannot be packed.
-pub fn archive(plan: &Plan, bundle: &Workspace) -> Result<Archive, RenderError> {
-    let files = bundle.files.iter().map(|(name, bytes)| (name.clone(), bytes.as_slice())).collect();
-    let bytes = payload::archive(&files)?;
-    let [name, _] = archive_names(plan);
-    Ok(Archive { name, sha256: sha256(&bytes), bytes })
 }

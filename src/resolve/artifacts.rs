@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
 use crate::model::overrides::Overrides;
-use crate::model::plan::{PinnedDigest, PlannedArtifact};
+use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 use crate::model::version::Version;
 
 use super::Refusal;
@@ -60,12 +60,24 @@ pub fn plan_tool(
             platform.fill(&mut member.file);
         }
     }
-    let mut artifact = plan(&own, version)?;
-    super::overrides::apply(&mut artifact, overrides);
-    Ok(artifact)
+    plan_artifact(&own, version, overrides).map(|(artifact, _)| artifact)
 }
 
-pub(super) fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Refusal> {
+/// The published file of a version, as overrides have it, and what is worth knowing of that.
+///
+/// # Errors
+/// No release of the component holds the version.
+pub fn plan_artifact(
+    component: &Component,
+    version: &Version,
+    overrides: &Overrides,
+) -> Result<(PlannedArtifact, Vec<Warning>), Refusal> {
+    let mut artifact = plan(component, version)?;
+    let warnings = super::overrides::apply(&mut artifact, overrides);
+    Ok((artifact, warnings))
+}
+
+fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Refusal> {
     let pins: Vec<&Pin> =
         component.pins.iter().filter(|pin| pin.version == *version && pin.usable()).collect();
     let release = component.releases.iter().find(|release| release.versions.contains(version));

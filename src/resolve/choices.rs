@@ -1,9 +1,9 @@
-//! Choices of the selection other than components: release, runtime, access, delivery, tools.
+//! Choices of the selection other than components: release, runtime, access, tools.
 
 use std::collections::BTreeMap;
 
 use crate::catalog::Catalog;
-use crate::model::choice::{Delivery, HostAccess, Runtime};
+use crate::model::choice::{HostAccess, Runtime};
 use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{PlannedPacker, PlannedPlugin};
@@ -102,24 +102,6 @@ pub(super) fn host_access(
         ));
     }
     Ok(asked)
-}
-
-pub(super) fn delivery(
-    target: &Target,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Refusal>,
-) -> Delivery {
-    let default = target.delivery.first().copied().unwrap_or(Delivery::Download);
-    let delivery = selection.delivery.unwrap_or(default);
-    if !target.delivery.contains(&delivery) {
-        refusals.push(Refusal::new(
-            "delivery",
-            format!("target {} cannot deliver by `{delivery}`", target.name),
-            format!("choose `--delivery {default}`"),
-            "the target's descriptor",
-        ));
-    }
-    delivery
 }
 
 pub(super) fn pause(

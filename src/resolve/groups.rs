@@ -1,10 +1,11 @@
 //! Which components the image holds, in which version: the groups of `manifests/contents.json`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::Catalog;
 use crate::model::component::Component;
 use crate::model::kubernetes::{ComponentChoice, KubernetesLine};
+use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::rules::{Group, Part};
 use crate::model::selection::ImageDefinition;
@@ -14,17 +15,19 @@ use crate::model::version::Version;
 use super::refusal::{Refusal, ResolveError};
 use super::{artifacts, overrides};
 
-/// The version of a component that the user or the line wants.
+/// The version of a component that the user or the line wants. An update counts where it is newer
+/// than the line's own choice, and within what the line works with.
 pub(super) fn component_version(
     line: &KubernetesLine,
     name: &str,
     selection: &ImageDefinition,
+    updated: &BTreeMap<String, Version>,
 ) -> Option<Version> {
-    selection
-        .components
-        .get(name)
-        .or_else(|| line.components.get(name).map(|choice| &choice.default))
-        .cloned()
+    let choice = line.components.get(name);
+    let newer = updated.get(name).filter(|version| {
+        choice.is_none_or(|choice| **version > choice.default && choice.allowed.contains(version))
+    });
+    selection.components.get(name).or(newer).or_else(|| choice.map(|choice| &choice.default)).cloned()
 }
 
 /// What groups are chosen by.
@@ -34,6 +37,7 @@ pub(super) struct Inputs<'a> {
     pub line: &'a KubernetesLine,
     pub situation: &'a Situation,
     pub selection: &'a ImageDefinition,
+    pub updated: &'a BTreeMap<String, Version>,
 }
 
 pub(super) fn choose(
@@ -63,7 +67,8 @@ pub(super) fn choose(
     };
     // Packer and its plugins are no part of the image.
     let is_tool = |name: &str| name.starts_with("packer");
-    let unused = |key: &&String| !overrides::is_prefix(key) && !is_tool(key) && !planned(key);
+    let elsewhere = |key: &str| is_prefix(key) || overrides::is_script(key) || is_tool(key);
+    let unused = |key: &&String| !elsewhere(key) && !planned(key);
     for name in selection.overrides.keys().filter(unused) {
         catalog.component(name)?;
         refusals.push(Refusal::new(
@@ -99,7 +104,7 @@ fn choose_one(
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Refusal>,
 ) -> Result<Option<PlannedGroup>, ResolveError> {
-    let Inputs { line, situation, selection, .. } = inputs;
+    let Inputs { line, situation, selection, updated, .. } = inputs;
     let mut best: Option<Alternative> = None;
     let mut refused = Vec::new();
     for parts in &group.alternatives {
@@ -114,9 +119,13 @@ fn choose_one(
             Some(artifacts) if found.is_empty() => {
                 let overridden =
                     |artifact: &&PlannedArtifact| selection.overrides.contains_key(&artifact.component);
+                // Nobody can have pinned what an update found: that is no reason to take another layout.
+                let unpinned = |artifact: &&PlannedArtifact| {
+                    !artifact.is_pinned() && !updated.values().any(|version| *version == artifact.version)
+                };
                 let rank = (
                     std::cmp::Reverse(artifacts.iter().filter(overridden).count()),
-                    artifacts.iter().filter(|artifact| !artifact.is_pinned()).count(),
+                    artifacts.iter().filter(unpinned).count(),
                 );
                 if best.as_ref().is_none_or(|best| rank < best.rank) {
                     best = Some(Alternative { artifacts, warnings: said, rank });
@@ -137,6 +146,11 @@ fn choose_one(
         version: first.version.clone(),
         reason: match choice {
             _ if chosen => format!("{}; version asked for", group.reason),
+            Some(choice)
+                if updated.get(&group.name) == Some(&first.version) && first.version != choice.default =>
+            {
+                format!("{}; updated from {}", group.reason, choice.default)
+            }
             Some(choice) => format!("{}; {}", group.reason, choice.reason),
             None => group.reason.clone(),
         },
@@ -151,12 +165,12 @@ fn plan_part(
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Refusal>,
 ) -> Result<Option<PlannedArtifact>, ResolveError> {
-    let Inputs { catalog, line, situation, selection } = inputs;
+    let Inputs { catalog, line, situation, selection, updated } = inputs;
     let component = catalog.component(&part.component)?;
     let version = if part.follows_kubernetes {
         Some(situation.kubernetes.clone())
     } else {
-        component_version(line, &part.component, selection)
+        component_version(line, &part.component, selection, updated)
     };
     let Some(version) = version else {
         refusals.push(Refusal::new(
@@ -182,9 +196,9 @@ fn plan_part(
         ));
         return Ok(None);
     }
-    match artifacts::plan(&component, &version) {
-        Ok(mut artifact) => {
-            warnings.extend(overrides::apply(&mut artifact, &selection.overrides));
+    match artifacts::plan_artifact(&component, &version, &selection.overrides) {
+        Ok((artifact, said)) => {
+            warnings.extend(said);
             Ok(Some(artifact))
         }
         Err(refusal) => {

@@ -9,17 +9,16 @@ use crate::model::version::Version;
 use super::{Refusal, ResolveError};
 
 /// `1.20.0`, `1.20` (the line's latest) or `stable` (the latest of the newest line whose programs
-/// are known; also what nothing means).
+/// are known; also what nothing means). An update counts where no patch release is asked for.
 pub(super) fn choose(
     catalog: &Catalog,
     asked: Option<&str>,
+    updated: Option<&Version>,
 ) -> Result<(KubernetesLine, Version, Vec<Warning>), ResolveError> {
     let asked = asked.unwrap_or("stable");
     let asked = asked.strip_prefix('v').unwrap_or(asked);
     if asked == "stable" {
-        let line = newest(catalog)?;
-        let latest = line.latest.clone();
-        return Ok((line, latest, Vec::new()));
+        return Ok(latest(newest(catalog)?, updated));
     }
     let Some(version) = asked.parse::<Version>().ok().filter(|version| version.numbers().len() >= 2) else {
         return Err(unknown(catalog, asked));
@@ -31,8 +30,7 @@ pub(super) fn choose(
         Err(error) => return Err(error.into()),
     };
     if asked == minor {
-        let latest = line.latest.clone();
-        return Ok((line, latest, Vec::new()));
+        return Ok(latest(line, updated));
     }
     if line.patches.contains(&version) {
         return Ok((line, version, Vec::new()));
@@ -54,10 +52,32 @@ pub(super) fn choose(
     let refusal = Refusal::new(
         "kubernetes-unknown",
         format!("unknown Kubernetes release {version}: the latest known of {minor} is {}", line.latest),
-        format!("choose `--k8s {}`, or another catalog by `--manifests DIR`", line.latest),
+        format!(
+            "choose `--k8s {}`, or `--k8s {minor}` and what upstream has by `imagegen lock --update kubernetes`",
+            line.latest
+        ),
         &line.source,
     );
     Err(ResolveError::Refused(vec![refusal]))
+}
+
+/// The line's latest release, or a newer one that an update found.
+fn latest(line: KubernetesLine, updated: Option<&Version>) -> (KubernetesLine, Version, Vec<Warning>) {
+    let newer = updated.filter(|version| version.minor() == line.minor && **version > line.latest);
+    let Some(version) = newer.cloned() else {
+        let latest = line.latest.clone();
+        return (line, latest, Vec::new());
+    };
+    let warning = Warning {
+        id: "newer-release".to_owned(),
+        subject: version.to_string(),
+        message: format!(
+            "Kubernetes {version} is newer than {}, the latest that the catalog knows of {}: what was asked of \
+             its programs is what earlier releases say",
+            line.latest, line.minor
+        ),
+    };
+    (line, version, vec![warning])
 }
 
 fn newest(catalog: &Catalog) -> Result<KubernetesLine, ResolveError> {

@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 use crate::model::component::{
     Authenticode, ChecksumFile, ChecksumFormat, Confidence, DigestAlgorithm, Signature,
 };
-use crate::model::overrides::{Override, Overrides};
+use crate::model::overrides::{Override, Overrides, SCRIPTS, is_prefix, mirrored};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 use crate::model::resource::PinAlgorithm;
+use crate::model::url::file_name;
 
 use super::artifacts::fill;
 use super::refusal::Refusal;
 
 const SOURCE: &str = "the image definition's overrides";
 
-/// Whether a key of the overrides is the beginning of a URL.
-pub(super) fn is_prefix(key: &str) -> bool {
-    key.contains("://")
+/// Whether a key of the overrides is a guest script.
+pub(super) fn is_script(key: &str) -> bool {
+    key.starts_with(SCRIPTS)
 }
 
 /// What is wrong with the overrides as such, whatever they are applied to.
@@ -30,6 +31,10 @@ pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Refusal>) {
             {
                 refusals.push(refusal(key, &wrong, "give it in lower-case hexadecimal digits"));
             }
+        }
+        if is_script(key) && (Override { sha256: None, ..over.clone() }) != Override::default() {
+            let instead = "give `sha256` alone; the files come from `--scripts DIR`";
+            refusals.push(refusal(key, "a guest script is named by its digest", instead));
         }
         if is_prefix(key) {
             let url = over.url.as_deref().unwrap_or_default();
@@ -82,8 +87,8 @@ fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
     let filled = |pattern: &String| fill(pattern, &artifact.version);
     let published_elsewhere = over.url.as_ref().map(filled).filter(|url| *url != artifact.url);
     let own = digests(over);
+    rename(artifact, over, published_elsewhere.as_deref());
     if let Some(url) = published_elsewhere {
-        artifact.file = url.rsplit('/').next().unwrap_or(&url).to_owned();
         artifact.url = url;
         // Other bytes: nothing that is known of the publisher's says anything about them.
         artifact.digests.clear();
@@ -123,6 +128,35 @@ fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
     proofs(artifact, over);
     artifact.headers.clone_from(&over.headers);
     warnings
+}
+
+/// A provider may call a file as he likes: images use the name that their services know.
+fn rename(artifact: &mut PlannedArtifact, over: &Override, url: Option<&str>) {
+    let kind = over.kind.unwrap_or(artifact.kind);
+    let name = match artifact.members.as_slice() {
+        _ if kind.archive_format().is_some() => url.map(file_name),
+        // The publisher's archive holds nothing but this program.
+        [only] if artifact.kind.archive_format().is_some() => Some(only.file.as_str()),
+        _ if artifact.kind.archive_format().is_some() => url.map(file_name),
+        _ => None,
+    };
+    if let Some(name) = name.filter(|name| !name.is_empty()) {
+        artifact.file = name.to_owned();
+    }
+}
+
+/// What an archive in the place of a program needs to be of use.
+pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Refusal>) {
+    if artifact.kind.archive_format().is_some() && artifact.members.is_empty() {
+        let name = &artifact.component;
+        let file = if name.contains('.') { name.clone() } else { format!("{name}.exe") };
+        let example = format!(r#"{{"member": "bin/{file}", "file": "{file}"}}"#);
+        refusals.push(refusal(
+            &artifact.component,
+            "nobody says which files of the archive are wanted",
+            &format!("name them in the overrides file, such as `\"members\": [{example}]`"),
+        ));
+    }
 }
 
 fn proofs(artifact: &mut PlannedArtifact, over: &Override) {
@@ -167,18 +201,11 @@ fn digests(over: &Override) -> Vec<PinnedDigest> {
         .collect()
 }
 
-/// The longest prefix that fits counts.
 fn mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {
-    let moved = |url: &str| {
-        let (prefix, over) = overrides
-            .iter()
-            .filter(|(key, _)| is_prefix(key) && url.starts_with(key.as_str()))
-            .max_by_key(|(key, _)| key.len())?;
-        Some((format!("{}{}", over.url.as_deref()?, &url[prefix.len()..]), over.headers.clone()))
-    };
+    let moved = |url: &str| mirrored(overrides, url);
     if let Some((url, headers)) = moved(&artifact.url) {
         artifact.url = url;
-        artifact.headers.extend(headers);
+        artifact.headers.extend(headers.clone());
     }
     for checksum in &mut artifact.checksums {
         if let Some((url, _)) = moved(&checksum.url) {

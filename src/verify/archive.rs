@@ -99,6 +99,19 @@ pub fn list<R: Read + Seek>(
     Ok(walk(reader, format, &Wanted::default(), limits, &mut |_, _| Ok(()))?.entries)
 }
 
+/// Refuses paths that no file can have on every system, and those that would be one file.
+///
+/// # Errors
+/// The first that is refused.
+pub fn check_names<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<(), ProofError> {
+    let mut entries = Vec::new();
+    for path in paths {
+        names::check(path, &Limits::default())?;
+        entries.push(Entry { name: path.to_owned(), size: 0, directory: false });
+    }
+    names::collisions(&entries)
+}
+
 struct Walked {
     entries: Vec<Entry>,
     digests: Vec<MemberDigest>,

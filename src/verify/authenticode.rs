@@ -23,6 +23,7 @@ mod msi;
 mod pe;
 mod publisher;
 mod script;
+mod signer;
 mod source;
 mod timestamp;
 mod tlv;
@@ -34,6 +35,7 @@ use rustls_pki_types::UnixTime;
 
 pub use code::Code;
 pub use publisher::{Publisher, PublisherError};
+pub use signer::SignedBy;
 pub use source::Source;
 
 use cms::SignedData;
@@ -150,7 +152,7 @@ const MOST_NESTED: usize = 8;
 ///
 /// [`Code`] has every reason, as the error's code.
 pub fn verify(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Result<Proven, ProofError> {
-    Ok(checked(kind, source, policy)?)
+    Ok(checked(kind, source, policy, proven)?)
 }
 
 /// The same for bytes whose kind their name and beginning tell.
@@ -159,9 +161,33 @@ pub fn verify(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Resul
 ///
 /// As [`verify`]; a file of any other kind is unsigned.
 pub fn verify_bytes(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Proven, ProofError> {
-    let kind = FileKind::detect(name, bytes.get(..8).unwrap_or(&bytes))
-        .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))?;
+    let kind = detected(name, &bytes)?;
     verify(kind, &mut std::io::Cursor::new(bytes), policy)
+}
+
+/// Verifies as [`verify_bytes`] and tells who signed, by certificates.
+///
+/// # Errors
+///
+/// As [`verify_bytes`].
+pub fn signed_by(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<SignedBy, ProofError> {
+    let kind = detected(name, &bytes)?;
+    Ok(checked(kind, &mut std::io::Cursor::new(bytes), policy, |shown, _| SignedBy::of(shown))?)
+}
+
+/// A PowerShell script as it was before it was signed; itself where it is unsigned. Nothing of the
+/// signature is checked but that it hides no code.
+///
+/// # Errors
+///
+/// A signature block that is no such, or text that cannot be read.
+pub fn unsigned_script(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
+    Ok(script::unsigned(bytes)?)
+}
+
+fn detected(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
+    FileKind::detect(name, bytes.get(..8).unwrap_or(bytes))
+        .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))
 }
 
 /// What a file says of its signatures, the outer one first. Nothing of it is checked.
@@ -224,6 +250,8 @@ impl SignedFile {
 /// What one signature has shown.
 struct Shown<'a> {
     leaf: Certificate<'a>,
+    /// Between leaf and root, in DER.
+    authorities: Vec<Vec<u8>>,
     root: Root,
     algorithm: Algorithm,
     stamp: Option<Stamp>,
@@ -232,7 +260,12 @@ struct Shown<'a> {
     unsigned: Vec<String>,
 }
 
-fn checked(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Result<Proven, Fault> {
+fn checked<T>(
+    kind: FileKind,
+    source: &mut dyn Source,
+    policy: &Policy,
+    told: impl FnOnce(&Shown<'_>, usize) -> T,
+) -> Result<T, Fault> {
     let file = SignedFile::read(kind, source)?;
     let data = SignedData::parse(file.signature())?;
     let nested = data.signer.unsigned_values(oid::NESTED_SIGNATURE);
@@ -249,7 +282,7 @@ fn checked(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Result<P
         }
         signature(kind, source, &file, &data, policy).map_err(of_nested)?;
     }
-    Ok(proven(&shown, nested.len()))
+    Ok(told(&shown, nested.len()))
 }
 
 /// One signature of a file.
@@ -272,14 +305,14 @@ fn signature<'a>(
     if stamp.is_none() && policy.require_timestamp {
         return Err(Code::TimestampMissing.because("no timestamp, which the policy demands"));
     }
-    let root = trusted(&leaf, data, stamp.as_ref(), policy)?;
+    let (root, authorities) = trusted(&leaf, data, stamp.as_ref(), policy)?;
     if let Some(publisher) = &policy.publisher {
         publisher.check(&leaf)?;
     }
     let known = [oid::TIMESTAMP_TOKEN, oid::COUNTERSIGNATURE, oid::NESTED_SIGNATURE];
     let unsigned = data.signer.unsigned.iter().filter(|attribute| !known.contains(&attribute.kind));
     let unsigned = unsigned.map(|attribute| attribute.kind.to_string()).collect();
-    Ok(Shown { leaf, root, algorithm, stamp, unsigned })
+    Ok(Shown { leaf, authorities, root, algorithm, stamp, unsigned })
 }
 
 /// That the signature is over this file: the digest it is over, by which algorithm.
@@ -310,13 +343,14 @@ fn covered(
     Ok(indirect.algorithm)
 }
 
-/// The root that the signer leads to, at the time that counts, by the policy's certificates.
+/// The root that the signer leads to, at the time that counts, by the policy's certificates; and
+/// the authorities on the way.
 fn trusted(
     leaf: &Certificate<'_>,
     data: &SignedData<'_>,
     stamp: Option<&Stamp>,
     policy: &Policy,
-) -> Result<Root, Fault> {
+) -> Result<(Root, Vec<Vec<u8>>), Fault> {
     let at = stamp.map_or(policy.at, |stamp| stamp.at);
     let purpose = Purpose::CodeSigning;
     let question = Question { roots: &policy.roots, purpose, at, allow_sha1: policy.allow_sha1 };
@@ -334,7 +368,7 @@ fn trusted(
         return Err(Code::CertificatePin
             .because(format!("neither `{subject}` (SHA-256 {sha256}) nor an authority of it is pinned")));
     }
-    Ok(chain.root.clone())
+    Ok((chain.root.clone(), chain.authorities))
 }
 
 fn proven(shown: &Shown<'_>, nested: usize) -> Proven {

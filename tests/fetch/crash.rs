@@ -1,6 +1,6 @@
 //! A process that is killed at any moment leaves a store that the next one can use.
 
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,22 @@ const SIZE: usize = 300_000;
 const POINTS: u32 = 100;
 
 /// Numbers that are the same in every run of the test.
-struct Chance(u64);
+pub struct Chance(pub u64);
+
+/// Ends a process after a while, if it is still there. True where it came to its end by itself, well.
+pub fn killed_after(mut child: Child, while_: Duration) -> bool {
+    // Nothing is ever sent: this is the moment of the kill.
+    let (_never, moment) = mpsc::channel::<()>();
+    let _ = moment.recv_timeout(while_.max(Duration::from_millis(1)));
+    child.kill().expect("kill");
+    let status = child.wait().expect("end");
+    assert!(status.code().is_none() || status.success(), "{status} after {while_:?}");
+    status.success()
+}
 
 impl Chance {
     /// Between 0 and 1.
-    fn next(&mut self) -> f64 {
+    pub fn next(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -39,15 +50,8 @@ fn a_process_killed_at_any_point_leaves_a_sound_store() {
         if store.join("objects").exists() && sound(&store) == 4 {
             std::fs::remove_dir_all(&store).expect("store");
         }
-        let mut child = test.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("start");
-        // Nothing is ever sent: this is the moment of the kill.
-        let (_never, moment) = mpsc::channel::<()>();
-        let at = whole.mul_f64(chance.next()).max(Duration::from_millis(1));
-        let _ = moment.recv_timeout(at);
-        child.kill().expect("kill");
-        let status = child.wait().expect("end");
-        if status.code().is_some() {
-            assert!(status.success(), "{status} after {at:?}");
+        let child = test.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("start");
+        if killed_after(child, whole.mul_f64(chance.next())) {
             done += 1;
             assert_eq!(sound(&store), 4);
         } else {

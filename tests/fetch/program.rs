@@ -85,6 +85,46 @@ fn failures_have_their_exit_codes() {
     file.fails(1, &["file/store/objects/sha256: Not a directory (os error 20)\n"]);
 }
 
+/// A host that the policy does not name is not asked, however a redirect leads there.
+#[test]
+fn redirects_lead_to_hosts_of_the_policy_alone() {
+    let server = Server::new(|asked| {
+        let port = asked.header("host").and_then(|host| host.split_once(':')).map_or("", |(_, port)| port);
+        let to = |host: &str, path: &str| {
+            status("302 Found", &[&format!("Location: http://{host}:{port}{path}?sig=s3cret")])
+        };
+        let path = asked.path.split('?').next().expect("path");
+        match path.strip_prefix("/hop") {
+            Some(path) => to("localhost", &format!("/end{path}")),
+            None => match path.strip_prefix("/end") {
+                Some(path) => serve(&Asked { path: path.to_owned(), ..asked.clone() }, 1000),
+                // The first redirect stays where it is.
+                None => to("127.0.0.1", &format!("/hop{path}")),
+            },
+        }
+    });
+    let policy = |hosts: &str| format!(r#"{{"name": "ours", "allowedHosts": [{hosts}]}}"#);
+    let test = mirrored(&server.url(""), "fetch --policy policy.json", 1000)
+        .file("policy.json", &policy(r#""127.0.0.1""#));
+    let said = [
+        "kubernetes-node 1.36.0: http://127.0.0.1:",
+        "redirects to http://localhost:",
+        "rule `allowedHosts` of policy ours does not allow localhost [host-not-allowed]",
+        "hint: add the host to the policy",
+    ];
+    let ran = test.fails(5, &said);
+    assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    assert!(!server.asked().iter().any(|asked| asked.path.starts_with("/end")), "localhost was asked");
+    assert_eq!(sound(&test.folder.join("store")), 0);
+    let test = test.file("policy.json", &policy(r#""127.0.0.1", "LocalHost""#));
+    test.succeeds();
+    assert_eq!(sound(&test.folder.join("store")), COMPONENTS.len());
+    // What is in the store came by a way that was allowed, or is what the pins say: nobody is asked.
+    let asked = server.asked().len();
+    test.file("policy.json", &policy(r#""127.0.0.1""#)).succeeds();
+    assert_eq!(server.asked().len(), asked);
+}
+
 #[test]
 fn the_environment_names_proxies_and_what_is_near() {
     let server = Server::new(|asked| serve(asked, 10));

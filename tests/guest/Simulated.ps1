@@ -65,7 +65,7 @@ function Install-Msi {
 # ctr is played, of every other program the state knows what it prints.
 function Invoke-Program {
     [CmdletBinding()]
-    param([string] $Program, [string[]] $Arguments = @())
+    param([string] $Program, [string[]] $Arguments = @(), [scriptblock] $Meanwhile)
     if ($Arguments -contains 'images') {
         $reference = $Arguments[-1].Replace('name==', '')
         $digest = $reference.Split('@')[-1]
@@ -80,8 +80,18 @@ function Invoke-Program {
     }
     $known = Get-Simulation -Area 'programs' -Name (@($Program) + $Arguments -join ' ')
     if ($null -eq $known) { return @{ exitCode = 1; output = 'not known to the simulation' } }
+    if ($known['flags']) { Write-TextFile -Path 'C:\var\lib\kubelet\kubeadm-flags.env' -Content $known['flags'] }
+    if ($null -ne $Meanwhile) { & $Meanwhile }
     if ($known['creates']) { Write-TextFile -Path $known['creates'] -Content 'created' }
     @{ exitCode = [int]$known.exitCode; output = $known.output }
+}
+
+# The one script that is started so disables the kubelet first, and has no machine of its own here.
+function Start-Detached {
+    [CmdletBinding()]
+    param([string] $Script, [string[]] $Arguments = @())
+    Set-Simulation -Area 'os' -Name 'detached' -Value (@([IO.Path]::GetFileName($Script)) + $Arguments -join ' ')
+    Set-ServiceStart -Name 'kubelet' -StartType 'disabled'
 }
 
 function Get-Sddl {
@@ -185,11 +195,12 @@ function Set-ServiceFailure {
     Set-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActions' -Kind 'Binary' -Data $hex
 }
 
-# A service whose display name is `hangs` never gets anywhere.
+# A service whose display name is `hangs` never gets anywhere; one that is disabled does not start.
 function Request-ServiceState {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
     $config = Get-Simulation -Area 'services' -Name $Name
+    if ($State -eq 'running' -and $config.startType -eq 'disabled') { throw "$Name is disabled" }
     if ($config.displayName -ne 'hangs') { Set-ServiceConfig -Name $Name -Change @{ state = $State } }
 }
 
@@ -425,6 +436,12 @@ function Remove-Task {
 }
 
 # Kinds are areas of their own; a network's name is its ID too.
+function Get-NetworkCard {
+    [CmdletBinding()]
+    param([string] $Address)
+    @{ name = (Get-Simulation -Area 'cards' -Name $Address); length = 20 }
+}
+
 function Invoke-HostNetwork {
     [CmdletBinding()]
     param([string] $Method, [string] $Path, [string] $Body = '')
@@ -498,4 +515,45 @@ function Request-Restart {
     [CmdletBinding()]
     param()
     Set-Simulation -Area 'os' -Name 'restart' -Value 'asked'
+}
+
+function Get-ChildPolicy {
+    [CmdletBinding()]
+    param()
+    if ("$(Get-Simulation -Area 'policy' -Name 'execution')" -eq 'AllSigned') { 'AllSigned' } else { 'Bypass' }
+}
+
+# The bytes of a store's certificates, in base64.
+function Open-CertificateStore {
+    [CmdletBinding()]
+    param([string] $Store, [string] $Access)
+    @("$(Get-Simulation -Area 'certificates' -Name $Store)".Split(' ') | Where-Object { $_ })
+}
+
+function Get-StoreDigest {
+    [CmdletBinding()]
+    param([string] $Store)
+    foreach ($content in @(Open-CertificateStore -Store $Store -Access 'ReadOnly')) {
+        Get-ByteDigest -Bytes (ConvertTo-Certificate -Content $content)
+    }
+}
+
+function ConvertTo-Certificate {
+    [CmdletBinding()]
+    param([string] $Content)
+    , [Convert]::FromBase64String($Content)
+}
+
+function Add-StoreCertificate {
+    [CmdletBinding()]
+    param([string] $Store, [string] $Content)
+    $all = @(Open-CertificateStore -Store $Store -Access 'ReadWrite') + @($Content)
+    Set-Simulation -Area 'certificates' -Name $Store -Value ($all -join ' ')
+}
+
+function Remove-StoreCertificate {
+    [CmdletBinding()]
+    param([string] $Store, [string] $Content)
+    $all = @(Open-CertificateStore -Store $Store -Access 'ReadWrite' | Where-Object { $_ -cne $Content })
+    Set-Simulation -Area 'certificates' -Name $Store -Value ($all -join ' ')
 }

@@ -338,6 +338,30 @@ function Test-Download {
     Assert-Run -Name 'a slow download is ended' -Run $run -Code 1 -Text 'time limit of 1 s'
 }
 
+# Files that came with the plan, under their digests: no URL is asked, since the mirror has nothing any more.
+function Test-Media {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    $folder = "$world/C/imagegen/artifacts"
+    $null = [IO.Directory]::CreateDirectory($folder)
+    $content = [IO.File]::ReadAllText("$world/C/imagegen/guest-plan.json") | ConvertFrom-Json
+    $program = ''
+    foreach ($resource in $content.resources) {
+        if ($resource.type -notin 'artifact', 'archive', 'msi', 'hotfix') { continue }
+        $wanted = $resource.properties
+        $file = Get-Simulation -Area 'urls' -Name $wanted.url
+        Copy-Item -LiteralPath "$world/mirror/$file" -Destination "$folder/$($wanted.digest)"
+        if ($resource.name -eq 'kubelet/program') { $program = "$folder/$($wanted.digest)" }
+    }
+    Get-ChildItem -LiteralPath "$world/mirror" -File | Remove-Item -Force
+    $bytes = [IO.File]::ReadAllBytes($program)
+    [IO.File]::AppendAllText($program, 'x')
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'other bytes that came with the plan are refused' -Run $run -Code 1 -Text 'pinned is'
+    [IO.File]::WriteAllBytes($program, $bytes)
+    Assert-Run -Name 'media are enough' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+}
+
 function Test-TimeLimit {
     param([string] $Source)
     $world = New-World -Source $Source -Edit {
@@ -418,6 +442,59 @@ function Test-Refusal {
     Assert-Refusal -Name 'a foreign script' -World $world
 }
 
+# What Windows says of a script: here a signature is a last line `# signed by NAME`.
+function Get-PlayedSignature {
+    param([string] $LiteralPath)
+    $found = [pscustomobject]@{ Status = 'NotSigned'; StatusMessage = 'played'; SignerCertificate = $null }
+    $last = @([IO.File]::ReadAllLines($LiteralPath))[-1]
+    if ($last -cmatch '^# signed by (.+)$') {
+        $found.Status = 'Valid'
+        $bytes = Get-Bytes -Text $Matches[1]
+        $found.SignerCertificate = [pscustomobject]@{ Subject = "CN=$($Matches[1])"; RawData = $bytes }
+    }
+    $found
+}
+
+# A machine whose scripts are signed by the provider; $Odd by somebody else, or by nobody.
+function New-SignedWorld {
+    param([string] $Source, [string] $Odd, [string] $OddSigner, [string] $Policy = 'AllSigned')
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        $hash = [Security.Cryptography.SHA256]::HashData((Get-Bytes -Text 'Provider'))
+        $digest = [Convert]::ToHexString($hash).ToLowerInvariant()
+        $named = [pscustomobject]@{ subject = 'CN=Provider'; sha256 = $digest }
+        $content | Add-Member -NotePropertyName 'signers' -NotePropertyValue @($named)
+        foreach ($script in Get-ChildItem -Path "$($script:World)/C/imagegen/*/*.ps*1" -File) {
+            $name = 'Provider'
+            if ($script.Name -eq $Odd) { $name = $OddSigner }
+            if ($name) { [IO.File]::AppendAllText($script.FullName, "# signed by $name`n") }
+        }
+    }
+    Set-Simulation -Area 'policy' -Name 'execution' -Value $Policy
+    $world
+}
+
+# Global functions stand before the commands of Windows.
+function Test-Signature {
+    param([string] $Source)
+    $played = ${function:Get-PlayedSignature}
+    $null = New-Item -Path 'function:global:Get-AuthenticodeSignature' -Value $played -Force
+    $played = { Get-Simulation -Area 'policy' -Name 'execution' }
+    $null = New-Item -Path 'function:global:Get-ExecutionPolicy' -Value $played -Force
+    try {
+        $world = New-SignedWorld -Source $Source
+        Assert-Run -Name 'signed scripts are run' -Run (Invoke-Engine -World $world -Phase 'bootstrap') -Code 0
+        $world = New-SignedWorld -Source $Source -Odd 'file.ps1'
+        Assert-Refusal -Name 'an unsigned script' -World $world
+        $world = New-SignedWorld -Source $Source -Odd 'file.ps1' -OddSigner 'Somebody'
+        Assert-Refusal -Name 'a script that another has signed' -World $world
+        $world = New-SignedWorld -Source $Source -Policy 'Bypass'
+        Assert-Refusal -Name 'a process that loads unsigned scripts' -World $world
+    } finally {
+        Remove-Item -LiteralPath 'function:Get-AuthenticodeSignature', 'function:Get-ExecutionPolicy'
+    }
+}
+
 function Assert-Refusal {
     param([string] $Name, [string] $World)
     $before = [IO.File]::ReadAllText("$World/state.json")
@@ -440,6 +517,7 @@ function New-NodeWorld {
     $world = New-InstalledWorld -Source $Source
     $facts = @('version=1.36.0', 'kubeadm=C:\k\kubeadm.exe', 'kubelet=C:\k\kubelet.exe', 'runtime=containerd')
     $facts += @('endpoint=npipe:////./pipe/x', 'conf=C:\etc\kubernetes', 'kubeletRoot=C:\var\lib\kubelet')
+    $facts += @('arguments=C:\var\lib\kubelet\kubeadm-flags.env')
     $facts += @('proxyConf=C:\var\lib\kube-proxy\kubeconfig.conf', 'log=C:\var\log', 'empty=C:\run\flannel')
     $facts += @('before=containerd', 'after=kube-proxy')
     [IO.File]::WriteAllText("$world/C/imagegen/node.conf", ($facts -join "`n"))
@@ -448,6 +526,42 @@ function New-NodeWorld {
     }
     Set-Simulation -Area 'pages' -Name 'http://127.0.0.1:10248/healthz' -Value 'ok'
     $world
+}
+
+function Assert-Kubelet {
+    param([string] $Name, [string] $StartType, [string] $State, [string] $Arguments)
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    $found = "$($kubelet.startType) $($kubelet.state) $($kubelet.commandLine)"
+    $wanted = "$StartType $State C:\k\kubelet.exe --windows-service$Arguments"
+    Assert-That -Name "${Name}: the kubelet is $wanted" -Holds ($found -ceq $wanted) -Detail $found
+}
+
+# Cluster API runs kubeadm itself. The process of its own that watches is one of the test's here.
+function Test-JoinByOthers {
+    param([string] $World, [string] $Flags)
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
+    Assert-Run -Name 'the stage before' -Run $run -Code 0
+    $told = Get-Simulation -Area 'os' -Name 'detached'
+    $wanted = 'Join-Node.ps1 -Stage watch -TimeoutSeconds 30'
+    Assert-That -Name 'somebody watches' -Holds ($told -ceq $wanted) -Detail $told
+    Assert-Kubelet -Name 'while kubeadm works' -StartType 'disabled' -State 'stopped' -Arguments ''
+
+    [IO.File]::WriteAllText($Flags, 'KUBELET_KUBEADM_ARGS="--half')
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 1 }
+    Assert-Run -Name 'half a line is not taken' -Run $run -Code 1
+    Assert-Kubelet -Name 'after a watch in vain' -StartType 'manual' -State 'stopped' -Arguments ''
+    $told = [IO.File]::ReadAllText("$World/C/imagegen/state/join.log")
+    Assert-That -Name 'a watch in vain is told' -Holds $told.Contains('time limit of 1 s') -Detail $told
+
+    [IO.File]::WriteAllText($Flags, "KUBELET_KUBEADM_ARGS=`"--whole`"`n")
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 30 }
+    Assert-Run -Name 'the watch' -Run $run -Code 0
+    Assert-Kubelet -Name 'after the watch' -StartType 'manual' -State 'running' -Arguments ' --whole'
+    [IO.File]::WriteAllText("$World/C/etc/kubernetes/kubelet.conf", 'x')
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'the stage after' -Run $run -Code 0
+    Assert-Kubelet -Name 'after the stage after' -StartType 'auto' -State 'running' -Arguments ' --whole'
+    Assert-Run -Name 'a reset again' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
 }
 
 function Test-NodeLife {
@@ -459,12 +573,22 @@ function Test-NodeLife {
     $run = Invoke-NodeScript -World $world -Name 'Test-Node'
     Assert-Run -Name 'a fresh node has not drifted' -Run $run -Code 0
 
+    # Left by another join: not taken for what this one writes.
+    $flags = "$world/C/var/lib/kubelet/kubeadm-flags.env"
+    $null = [IO.Directory]::CreateDirectory("$world/C/var/lib/kubelet")
+    [IO.File]::WriteAllText($flags, "KUBELET_KUBEADM_ARGS=`"--old`"`n")
+    Assert-Run -Name 'a line that lacks arguments' -Run (Invoke-NodeScript -World $world -Name 'Test-Node') -Code 8
+    Assert-Run -Name 'arguments are added' -Run (Invoke-Engine -World $world -Phase 'join') -Code 0
     [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
     Assert-Run -Name 'a join that fails' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
+    Assert-Kubelet -Name 'a join that failed' -StartType 'manual' -State 'stopped' -Arguments ''
     $there = [IO.File]::Exists("$conf/join-config.yaml")
     Assert-That -Name 'the secret is gone after a failure' -Holds (-not $there)
 
+    $more = '--node-labels=a=b --register-with-taints=c:NoSchedule --x=C:\d "e"'
     $played = @{ exitCode = 0; output = $secret; creates = 'C:\etc\kubernetes\kubelet.conf' }
+    $quoted = $more.Replace('\', '\\').Replace('"', '\"')
+    $played.flags = "KUBELET_KUBEADM_ARGS=`"$quoted`"`n"
     Set-Simulation -Area 'programs' -Name $join -Value $played
     [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
     $run = Invoke-NodeScript -World $world -Name 'Join-Node'
@@ -472,9 +596,9 @@ function Test-NodeLife {
     Assert-That -Name 'no secret is told' -Holds (-not $run.text.Contains('0123456789abcdef')) -Detail $run.text
     $there = [IO.File]::Exists("$conf/join-config.yaml")
     Assert-That -Name 'the secret is gone after a join' -Holds (-not $there)
-    $kubelet = Get-ServiceConfig -Name 'kubelet'
-    $good = $kubelet.startType -eq 'auto' -and $kubelet.state -eq 'running'
-    Assert-That -Name 'the kubelet starts by itself' -Holds $good -Detail $kubelet.startType
+    Assert-Kubelet -Name 'a node that joined' -StartType 'auto' -State 'running' -Arguments " $more"
+    $line = (Get-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'AppParameters').data
+    Assert-That -Name 'a line in the registry is completed' -Holds ($line -ceq "--v=2 $more") -Detail $line
     $run = Invoke-NodeScript -World $world -Name 'Test-Node'
     Assert-Run -Name 'a node that joined has not drifted' -Run $run -Code 0
     Assert-Run -Name 'no second join' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
@@ -503,8 +627,8 @@ function Test-NodeLife {
     foreach ($file in "$conf/kubelet.conf", "$world/C/run/flannel/subnet.env") {
         Assert-That -Name "a reset removes $file" -Holds (-not [IO.File]::Exists($file))
     }
-    $kubelet = Get-ServiceConfig -Name 'kubelet'
-    Assert-That -Name 'the kubelet waits for a join again' -Holds ($kubelet.startType -eq 'manual')
+    Assert-Kubelet -Name 'a node that was reset' -StartType 'manual' -State 'stopped' -Arguments ''
+    Test-JoinByOthers -World $world -Flags $flags
 
     [IO.File]::AppendAllText("$world/C/k/kubelet.exe", 'x')
     $run = Invoke-NodeScript -World $world -Name 'Test-Node' -With @{ Format = 'json' }
@@ -538,6 +662,45 @@ function Test-Upgrade {
     Assert-That -Name 'the kubelet runs again' -Holds ((Get-ServiceConfig -Name 'kubelet').state -eq 'running')
 }
 
+# A pod network without an agent: its configuration is filled in from the cluster.
+function Test-NodeNetwork {
+    param([string] $Source)
+    $world = New-NodeWorld -Source $Source
+    $facts = "`nkubectl=C:\k\kubectl.exe`nnetwork=C:\k\cni\10-win-bridge.conf`ncniConf=C:\etc\cni\net.d"
+    [IO.File]::AppendAllText("$world/C/imagegen/node.conf", $facts)
+    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
+    $template = '@NODE_ADDRESS@ @NODE_POD_NETWORK@ @NODE_POD_GATEWAY@ @NETWORK_CARD@ @NODE_NETWORK@ '
+    $template += '@POD_NETWORK@ @SERVICE_NETWORK@ @DNS_SERVER@ @DNS_DOMAIN@'
+    Write-TextFile -Path 'C:\k\cni\10-win-bridge.conf' -Content $template
+    $kubelet = "clusterDNS:`n- 10.96.0.10`nclusterDomain: a.test`n"
+    Write-TextFile -Path 'C:\var\lib\kubelet\config.yaml' -Content $kubelet
+    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
+    $end = '--output json --kubeconfig C:\etc\kubernetes\kubelet.conf'
+    $node = '{"spec":{"podCIDR":"10.244.3.0/24"},"status":{"addresses":[{"type":"Hostname","address":"x"},'
+    $node += '{"type":"InternalIP","address":"10.1.18.7"}]}}'
+    $answer = @{ exitCode = 0; output = "Warning: old`n$node`n" }
+    Set-Simulation -Area 'programs' -Name "C:\k\kubectl.exe get node $name $end" -Value $answer
+    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
+    $map = "C:\k\kubectl.exe get configmap kubeadm-config --namespace kube-system $end"
+    $settings = 'networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/12\n'
+    $answer = @{ exitCode = 0; output = "{`"data`":{`"ClusterConfiguration`":`"$settings`"}}" }
+    Set-Simulation -Area 'programs' -Name $map -Value $answer
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'a network is filled in' -Run $run -Code 0
+    $found = "$(Get-Content -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf' -Raw)"
+    $wanted = '10.1.18.7 10.244.3.0/24 10.244.3.2 Ethernet 2 10.1.16.0/20 '
+    $wanted += '10.244.0.0/16 10.96.0.0/12 10.96.0.10 a.test'
+    Assert-That -Name 'the network is the cluster''s' -Holds ($found -ceq $wanted) -Detail $found
+
+    $answer = @{ exitCode = 0; output = '{"data":{"ClusterConfiguration":"networking: {}"}}' }
+    Set-Simulation -Area 'programs' -Name $map -Value $answer
+    Remove-Item -LiteralPath "$world/C/etc/cni/net.d/10-win-bridge.conf" -Force
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'a network that nobody knows' -Run $run -Code 1
+    $left = Test-Path -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf'
+    Assert-That -Name 'no half configuration' -Holds (-not $left)
+}
+
 Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
 $own = "$PSScriptRoot/plan.json"
 $env:IMAGEGEN_SIMULATION = $script:World
@@ -549,9 +712,12 @@ try {
     if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, (Get-Location).ProviderPath)) }
     Test-Drift -Source $own
     Test-Download -Source $own
+    Test-Media -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
+    Test-Signature -Source $own
     Test-NodeLife -Source $own
+    Test-NodeNetwork -Source $own
     Test-Upgrade -Source $own
 } finally {
     Remove-PSDrive -Name 'C' -Scope Global -Force

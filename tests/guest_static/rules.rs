@@ -73,16 +73,18 @@ const FORBIDDEN: [&str; 6] = [
     "start-process",
 ];
 
-/// Our own scripts, which may be run or loaded by their path.
-const LOADED: [&str; 8] = [
+/// Our own scripts, which may be run or loaded by their path, and a caller's block.
+const LOADED: [&str; 10] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
     r#""$PSScriptRoot/../engine/Tools.ps1""#,
     r#""$PSScriptRoot/../engine/Invoke-Plan.ps1""#,
     r#""$Destination/engine/Invoke-Plan.ps1""#,
+    r#""$PSScriptRoot/Network.ps1""#,
     "$Platform",
     "$file.FullName",
+    "$Meanwhile",
 ];
 
 pub(super) fn commands(script: &Script, known: &Known) -> Vec<String> {
@@ -174,6 +176,9 @@ const WINDOWS_NOUNS: [&str; 11] = [
 ];
 const WINDOWS_TEXTS: [&str; 7] = ["hklm:", "hkcu:", "wsman:", "cert:", "win32_", ".exe", "registry::"];
 
+/// What must be asked before any other script may be loaded, the platform's among them.
+const BEFORE_LOADING: [&str; 2] = ["Get-AuthenticodeSignature", "Get-ExecutionPolicy"];
+
 pub(super) fn windows_only(script: &Script, known: &Known) -> Vec<String> {
     let mut findings = Vec::new();
     if script.is_platform() {
@@ -181,6 +186,9 @@ pub(super) fn windows_only(script: &Script, known: &Known) -> Vec<String> {
     }
     for node in script.kind("command_name") {
         let name = script.of(node);
+        if script.name.ends_with("/Invoke-Plan.ps1") && BEFORE_LOADING.contains(&name) {
+            continue;
+        }
         let Some(module) = known.modules.get(&name.to_lowercase()) else { continue };
         if !NEUTRAL.contains(&module.as_str()) || WINDOWS_NOUNS.iter().any(|noun| name.ends_with(noun)) {
             findings.push(script.finding(node, &format!("{name} is for engine/Windows.ps1")));
@@ -233,6 +241,8 @@ pub(super) fn model() -> BTreeMap<String, BTreeSet<String>> {
             assert!(fields.remove("program") && fields.remove("arguments"));
             fields.insert("commandLine".to_owned());
         }
+        // The engine has put them behind the text before a resource script sees it.
+        fields.remove("argumentsFile");
         types.insert(name, fields);
     }
     types

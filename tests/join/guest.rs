@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Map, Value};
@@ -22,6 +23,7 @@ const WRAPPER: &str = r"C:\windows\svcwrap.exe";
 /// Types of which Wine has nothing to set.
 const RECORDED: &[&str] = &[
     "assertion",
+    "certificate",
     "defenderExclusion",
     "firewallRule",
     "localUser",
@@ -40,6 +42,15 @@ pub struct Laid {
     pub services: BTreeMap<String, Map<String, Value>>,
     registry: BTreeMap<(String, String), (String, Value)>,
     path: Vec<String>,
+}
+
+/// Lays what arrived where a machine unpacks it, and gives the plan that is in it.
+pub fn unpack(wine: &Wine, payload: &Path) -> Value {
+    let folder = wine.path(r"C:\imagegen");
+    let done =
+        Command::new("python3").args(["-m", "zipfile", "-e"]).args([payload, &folder]).status().unwrap();
+    assert!(done.success());
+    serde_json::from_slice(&fs::read(folder.join("guest-plan.json")).unwrap()).unwrap()
 }
 
 pub fn lay(wine: &Wine, plan: &Value) -> Laid {
@@ -122,20 +133,30 @@ fn artifact(wine: &Wine, properties: &Value) {
 fn archive(wine: &Wine, properties: &Value) {
     let cache = wine.path(text(properties, "cache"));
     fs::write(&cache, download(properties)).unwrap();
-    assert_eq!(properties["format"], "tar.gz");
     for member in properties["members"].as_array().unwrap() {
         let path = wine.path(text(member, "path"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let done = Command::new("tar")
-            .arg("-xzOf")
-            .arg(&cache)
-            .arg(format!("./{}", text(member, "member")))
-            .stdout(fs::File::create(&path).unwrap())
-            .status()
-            .unwrap();
+        let name = text(member, "member");
+        let mut command = match text(properties, "format") {
+            "tar.gz" => {
+                let mut command = Command::new("tar");
+                command.arg("-xzOf").arg(&cache).arg(format!("./{name}"));
+                command
+            }
+            "zip" => {
+                let mut command = Command::new("python3");
+                command.args(["-c", UNZIP]).arg(&cache).arg(name);
+                command
+            }
+            other => panic!("{other}: nobody unpacks it"),
+        };
+        let done = command.stdout(fs::File::create(&path).unwrap()).status().unwrap();
         assert!(done.success(), "{member}");
     }
 }
+
+const UNZIP: &str =
+    "import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))";
 
 /// A package's own files are unknown: the one that tells that it is there stands for them.
 fn msi(wine: &Wine, properties: &Value) {
@@ -330,8 +351,34 @@ pub fn compare(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
             assert!(!wine.path(text(&entry, "name")).exists(), "{entry}");
         }
     }
+    compare_dependencies(wine, predicted);
+    let own = compare_lines(wine, predicted);
+    let laid: BTreeSet<&str> = laid
+        .services
+        .iter()
+        .filter(|(_, service)| service.contains_key("commandLine"))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(laid, own.iter().map(String::as_str).collect());
+}
+
+/// Registry, environment and services are as predicted, command lines with what files add to them. Gives the
+/// services that are the plan's own.
+pub fn compare_lines(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
     compare_registry(wine, predicted);
-    compare_services(wine, laid, predicted);
+    compare_services(wine, predicted)
+}
+
+/// What the file of a predicted command line has to say by now, with a blank before it.
+pub fn behind(wine: &Wine, owner: &Value) -> String {
+    let Some(file) = owner["argumentsFile"].as_object() else { return String::new() };
+    let Ok(line) = fs::read_to_string(wine.path(file["path"].as_str().unwrap())) else {
+        return String::new();
+    };
+    let value = line.strip_prefix(&format!("{}=", file["variable"].as_str().unwrap())).unwrap();
+    // What kubeadm writes is a text of Go's, and JSON's where nothing special is in it.
+    let value: String = serde_json::from_str(value).unwrap();
+    if value.is_empty() { value } else { format!(" {value}") }
 }
 
 fn compare_registry(wine: &Wine, predicted: &Value) {
@@ -342,6 +389,9 @@ fn compare_registry(wine: &Wine, predicted: &Value) {
         let expected = match text(entry, "kind") {
             "DWord" => format!("REG_DWORD 0x{:x}", entry["data"].as_u64().unwrap()),
             "String" => format!("REG_SZ {}", entry["data"].as_str().unwrap()),
+            "ExpandString" => {
+                format!("REG_EXPAND_SZ {}{}", entry["data"].as_str().unwrap(), behind(wine, entry))
+            }
             other => panic!("{other}: nobody compares it ({entry})"),
         };
         assert_eq!(values.get(text(entry, "name")), Some(&expected), "{entry}");
@@ -360,23 +410,40 @@ fn compare_registry(wine: &Wine, predicted: &Value) {
     assert_eq!(laid, path);
 }
 
-fn compare_services(wine: &Wine, laid: &Laid, predicted: &Value) {
+fn compare_services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
     let mut own = BTreeSet::new();
     for service in predicted["services"].as_array().unwrap() {
         let name = text(service, "name");
         let Some(program) = service["program"].as_str() else { continue };
-        own.insert(name);
+        own.insert(name.to_owned());
         let mut words = vec![program.to_owned()];
-        words.extend(
-            service["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()),
-        );
+        let arguments = service["arguments"].as_array().into_iter().flatten();
+        words.extend(arguments.map(|word| word.as_str().unwrap().to_owned()));
         let line: Vec<String> = words
             .iter()
             .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() })
             .collect();
         let values = wine.values(&format!("{SERVICES}\\{name}"));
-        assert_eq!(values["ImagePath"], format!("REG_EXPAND_SZ {}", line.join(" ")), "{name}");
+        let line = line.join(" ") + &behind(wine, service);
+        // Wine's service manager writes the other kind than what the plan laid.
+        let found = values["ImagePath"].split_once(' ').unwrap().1;
+        if found == WRAPPER {
+            continue;
+        }
+        assert_eq!(found, line, "{name}");
         assert_eq!(values["Start"], format!("REG_DWORD 0x{:x}", start(&service["startType"])), "{name}");
+    }
+    own
+}
+
+/// Wine's service manager loses them when it saves a change: so they are compared before the first.
+fn compare_dependencies(wine: &Wine, predicted: &Value) {
+    for service in predicted["services"].as_array().unwrap() {
+        let name = text(service, "name");
+        if service["program"].is_null() {
+            continue;
+        }
+        let values = wine.values(&format!("{SERVICES}\\{name}"));
         let depends: Vec<&str> =
             service["dependsOn"].as_array().into_iter().flatten().map(|one| one.as_str().unwrap()).collect();
         let found = values
@@ -385,11 +452,4 @@ fn compare_services(wine: &Wine, laid: &Laid, predicted: &Value) {
             .unwrap_or_default();
         assert_eq!(found.split("\\0").filter(|part| !part.is_empty()).collect::<Vec<_>>(), depends, "{name}");
     }
-    let laid: BTreeSet<&str> = laid
-        .services
-        .iter()
-        .filter(|(_, service)| service.contains_key("commandLine"))
-        .map(|(name, _)| name.as_str())
-        .collect();
-    assert_eq!(laid, own);
 }

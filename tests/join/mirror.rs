@@ -31,8 +31,9 @@ impl Mirror {
         Self { folder: folder.to_owned(), server }
     }
 
-    /// Puts a file of the same layout here for each artifact of the plan, and writes the overrides for them.
-    pub fn fill(&self, plan: &Value, programs: &Path, real: bool, overrides: &Path) {
+    /// Puts a file of the same layout here and into a store for each artifact of the plan, and writes the overrides
+    /// for them.
+    pub fn fill(&self, plan: &Value, programs: &Path, real: bool, folder: &Path) {
         let mut given = Map::new();
         for resource in plan["resources"].as_array().unwrap() {
             let properties = &resource["properties"];
@@ -46,26 +47,21 @@ impl Mirror {
                     fs::create_dir_all(member.parent().unwrap()).unwrap();
                     program(programs, plan["kubernetes"].as_str().unwrap(), real, &member);
                 }
-                let done = Command::new("tar")
-                    .args(["--use-compress-program=gzip -1", "-cf"])
-                    .arg(self.folder.join(name))
-                    .arg("-C")
-                    .arg(&tree)
-                    .arg(".")
-                    .status()
-                    .unwrap();
-                assert!(done.success());
+                pack(&tree, &self.folder.join(name));
                 fs::remove_dir_all(&tree).unwrap();
             } else {
                 fs::write(self.folder.join(name), format!("stands for {name}\n")).unwrap();
             }
             let digest = imagegen::embedded::sha256(&fs::read(self.folder.join(name)).unwrap());
+            let object = folder.join(format!("store/objects/sha256/{}/{digest}", &digest[..2]));
+            fs::create_dir_all(object.parent().unwrap()).unwrap();
+            fs::hard_link(self.folder.join(name), object).unwrap();
             given.insert(
                 component.to_owned(),
                 json!({"url": format!("http://127.0.0.1:{PORT}/{name}"), "sha256": digest}),
             );
         }
-        fs::write(overrides, Value::Object(given).to_string()).unwrap();
+        fs::write(folder.join("overrides.json"), Value::Object(given).to_string()).unwrap();
     }
 }
 
@@ -77,6 +73,21 @@ impl Drop for Mirror {
     }
 }
 
+/// A folder as the archive that the name says.
+fn pack(folder: &Path, archive: &Path) {
+    let mut command = if archive.extension().is_some_and(|end| end == "zip") {
+        let mut command = Command::new("python3");
+        command.args(["-m", "zipfile", "-c"]).arg(archive);
+        command.args(fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()));
+        command
+    } else {
+        let mut command = Command::new("tar");
+        command.args(["--use-compress-program=gzip -1", "-cf"]).arg(archive).arg(".");
+        command
+    };
+    assert!(command.current_dir(folder).status().unwrap().success());
+}
+
 fn component(url: &str) -> &'static str {
     [
         ("/containerd-", "containerd"),
@@ -84,6 +95,7 @@ fn component(url: &str) -> &'static str {
         ("/crictl-", "crictl"),
         ("/hns.psm1", "hns.psm1"),
         ("/CloudbaseInitSetup", "cloudbase-init"),
+        ("/nssm-", "nssm"),
     ]
     .into_iter()
     .find(|(part, _)| url.contains(part))
@@ -97,6 +109,7 @@ fn program(programs: &Path, kubernetes: &str, real: bool, member: &Path) {
     let built = match name {
         "containerd.exe" if !real => programs.join("cri.exe"),
         "containerd.exe" | "crictl.exe" => programs.join(name),
+        "nssm.exe" => programs.join("svcwrap.exe"),
         _ => programs.join(kubernetes).join("windows").join(name),
     };
     if built.exists() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use imagegen::embedded::sha256;
@@ -38,6 +39,12 @@ impl Site {
 
     pub fn requests(&self) -> usize {
         self.server.asked().len()
+    }
+
+    /// How often a publisher's URL was asked for.
+    pub fn asked(&self, url: &str) -> usize {
+        let path = url.strip_prefix("https:/").unwrap_or(url);
+        self.server.asked().iter().filter(|asked| asked.path == path).count()
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -93,11 +100,29 @@ impl Site {
 
     /// A run against the site, in a folder that they share.
     pub fn run(&self, line: &str) -> Ran {
+        Self::ran(&mut self.command(line))
+    }
+
+    pub fn command(&self, line: &str) -> Command {
         self.write("overrides.json", Value::Object(self.overrides.clone()).to_string().as_bytes());
         let mut test =
             Test::new().line(line).line("--ca-file ca.pem --store store --overrides overrides.json");
         test = test.args(["--mirror", &self.url("/")]);
-        let output = test.command().current_dir(&self.home.folder).output().expect("the program starts");
+        let mut command = test.command();
+        command.current_dir(&self.home.folder);
+        command
+    }
+
+    /// A run in the same folder that is told nothing of the site.
+    #[track_caller]
+    pub fn plain(&self, line: &str, code: i32) -> Ran {
+        let ran = Self::ran(Test::new().line(line).command().current_dir(&self.home.folder));
+        assert_eq!(ran.code, Some(code), "{line}\n{}\n{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    fn ran(command: &mut Command) -> Ran {
+        let output = command.output().expect("the program starts");
         Ran {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),

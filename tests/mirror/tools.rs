@@ -99,6 +99,18 @@ fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
     assert_eq!(names, [member, &format!("{member}_SHA256SUM")]);
     assert_eq!(found[member], plugin);
 
+    // Nobody pins these tools: what the signed checksum file states is in the store already.
+    let archive = sums.replace("SHA256SUMS", "linux_amd64.zip");
+    assert_eq!(site.asked(&archive), 1, "the one that was not proven at first is the one that now is");
+    site.succeeds(&format!("build {SELECTION} {BUILD} --force"));
+    assert_eq!(site.asked(&archive), 1);
+    assert!(site.asked(&sums) > 2, "its publisher is asked what he states now");
+    let checks = site.run(&format!("doctor {SELECTION} --offline")).stdout;
+    for tool in ["packer", "packer-plugin-azure"] {
+        let line = checks.lines().find(|line| line.split_whitespace().nth(1) == Some(tool)).expect(tool);
+        assert!(line.contains("is in the store"), "{line}");
+    }
+
     // The store alone is enough from now on, for tools too.
     let asked = site.requests();
     let variables = BUILD.replace("--out o ", "");

@@ -51,6 +51,9 @@ impl HttpError {
                 "behind a proxy, set HTTPS_PROXY or `--proxy URL`; `--mirror URL` asks a mirror"
             }
             "forbidden" => "an override's `headers` send credentials that are in environment variables",
+            "host-not-allowed" => {
+                "add the host to the policy, or serve the file from a host of yours: `--mirror URL` or an override"
+            }
             "not-found" | "gone" => "an override or `--mirror URL` names another place",
             _ => return None,
         })

@@ -132,6 +132,7 @@ fn identity(kind: &ResourceKind) -> &'static [&'static str] {
         ResourceKind::WindowsCapability(_) => &["capability"],
         ResourceKind::ScheduledTask(_) => &["taskName"],
         ResourceKind::HnsNetwork(_) => &["networkName"],
+        ResourceKind::Certificate(_) => &["store", "sha256"],
         ResourceKind::Script(_) => &["test"],
         ResourceKind::WinrmSetting(_) => &["setting"],
         ResourceKind::LocalUser(_) => &["userName"],

@@ -11,6 +11,7 @@ use super::{Context, Problems};
 
 const CONTAINERD: &str = r"\\.\pipe\containerd-containerd";
 const DOCKERSHIM: &str = r"\\.\pipe\dockershim";
+const DECLARE: &str = "make the file, or declare who creates it in provisioners/later.json";
 const TABLE: &str = "correct the version range in manifests/kubernetes/flags.json";
 
 pub(super) fn known(context: &Context<'_>, problems: &mut Problems<'_>) {
@@ -66,7 +67,7 @@ pub(super) fn paths_exist(context: &Context<'_>, problems: &mut Problems<'_>) {
                     Rule::FlagFileMissing,
                     &service.origin,
                     format!("`{flag}` of service `{}` names {path}, which nobody makes", service.name),
-                    "make the file, or declare who creates it in provisioners/later.json",
+                    DECLARE,
                 );
             } else if early.is_none() && made_by_another(context, service, path) {
                 early = Some((flag, path));
@@ -83,6 +84,18 @@ pub(super) fn paths_exist(context: &Context<'_>, problems: &mut Problems<'_>) {
                 ),
                 "set `startType` to `manual`; who creates the file starts the service",
             );
+        }
+    }
+}
+
+/// The same of a command line that stands in the registry, which a wrapper reads.
+pub(super) fn argument_files_exist(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for value in &context.machine.registry {
+        let Some(file) = &value.arguments_file else { continue };
+        if !context.exists(&file.path) && !context.comes_later(&file.path) {
+            let message =
+                format!("`argumentsFile` of `{}` names {}, which nobody makes", value.name, file.path);
+            problems.add(Rule::FlagFileMissing, &value.origin, message, DECLARE);
         }
     }
 }

@@ -35,18 +35,22 @@ fn paths_of(kind: &ResourceKind) -> Vec<&str> {
         }
         ResourceKind::Msi(it) => vec![&it.cache, &it.creates],
         ResourceKind::PathEntry(it) => vec![&it.entry],
-        ResourceKind::Service(it) => it.program.as_deref().into_iter().collect(),
+        ResourceKind::Service(it) => {
+            let more = it.arguments_file.iter().map(|file| file.path.as_str());
+            it.program.as_deref().into_iter().chain(more).collect()
+        }
+        ResourceKind::RegistryValue(it) => it.arguments_file.iter().map(|file| file.path.as_str()).collect(),
         ResourceKind::ContainerImage(it) => vec![&it.program],
         ResourceKind::Sysprep(it) => vec![&it.unattend],
         ResourceKind::Hotfix(it) => vec![&it.cache],
         ResourceKind::ScheduledTask(it) => it.program.as_deref().into_iter().collect(),
         ResourceKind::PageFile(it) => vec![&it.path],
-        ResourceKind::RegistryValue(_)
-        | ResourceKind::EnvironmentVariable(_)
+        ResourceKind::EnvironmentVariable(_)
         | ResourceKind::WindowsUpdate(_)
         | ResourceKind::WindowsCapability(_)
         | ResourceKind::HnsNetwork(_)
         | ResourceKind::PowerPlan(_)
+        | ResourceKind::Certificate(_)
         | ResourceKind::Script(_)
         | ResourceKind::WindowsFeature(_)
         | ResourceKind::FirewallRule(_)
@@ -131,6 +135,9 @@ fn registry_fault(it: &model::RegistryValue) -> Option<String> {
     let (Some(kind), Some(data)) = (it.kind, &it.data) else {
         return Some(format!("the value `{}` has no kind or no data", it.value_name));
     };
+    if it.arguments_file.is_some() && !matches!(kind, RegistryKind::String | RegistryKind::ExpandString) {
+        return Some(format!("`{}` takes arguments from a file and is of kind {kind:?}", it.value_name));
+    }
     let fits = match (kind, data) {
         (RegistryKind::String | RegistryKind::ExpandString, RegistryData::Text(_))
         | (RegistryKind::QWord, RegistryData::Number(_))
@@ -170,7 +177,9 @@ fn missing_property(kind: &ResourceKind) -> Option<&'static str> {
             lacks(it.ensure == Ensure::Present && it.value.is_none(), "`value`")
         }
         ResourceKind::Service(it) => lacks(
-            it.ensure == Ensure::Present && it.program.is_none() && !it.arguments.is_empty(),
+            it.ensure == Ensure::Present
+                && it.program.is_none()
+                && (!it.arguments.is_empty() || it.arguments_file.is_some()),
             "`program`",
         ),
         ResourceKind::ScheduledTask(it) if it.ensure == Ensure::Present => {

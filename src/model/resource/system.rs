@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words::{Ensure, PinAlgorithm, TaskTrigger};
+use super::words::{CertificateStore, Ensure, PinAlgorithm, TaskTrigger};
 
 /// A pinned update package (`.msu`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -78,6 +78,18 @@ pub struct PageFile {
     /// With the maximum 0 as well, Windows chooses.
     pub initial_megabytes: u32,
     pub maximum_megabytes: u32,
+}
+
+/// A certificate in a store of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Certificate {
+    pub store: CertificateStore,
+    /// Of the certificate.
+    pub sha256: String,
+    pub ensure: Ensure,
+    /// The certificate in DER, in base64.
+    pub content: String,
 }
 
 /// What no other type can say: PowerShell 5.1 that reads, and PowerShell 5.1 that changes.

@@ -29,6 +29,17 @@ pub enum EnsureUser {
     Absent,
 }
 
+/// Arguments that somebody writes on the machine after it is made, as one line `VARIABLE="…"`.
+///
+/// While the file is there, its value stands behind the text of the plan: so the one comparison is
+/// the check, the drift and the repair, before a join as after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ArgumentsFile {
+    pub path: String,
+    pub variable: String,
+}
+
 /// Digest algorithms that may pin bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -168,4 +179,16 @@ pub enum TaskTrigger {
     Startup,
     /// Each night at three.
     Daily,
+}
+
+/// A store of the machine's certificates, by the name that Windows gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum CertificateStore {
+    /// Authorities whose word counts.
+    Root,
+    /// Authorities between those and a signer.
+    #[serde(rename = "CA")]
+    Authority,
+    /// Signers whose scripts run under `AllSigned` without a question.
+    TrustedPublisher,
 }

@@ -28,7 +28,7 @@ pub(super) fn normal(raw: &[u8], limits: &Limits) -> Result<String, ProofError> 
     Ok(rest.to_owned())
 }
 
-fn check(name: &str, limits: &Limits) -> Result<(), ProofError> {
+pub(super) fn check(name: &str, limits: &Limits) -> Result<(), ProofError> {
     if name.encode_utf16().count() > limits.path {
         return refuse("archive-name-length", name, &format!("is longer than {} characters", limits.path));
     }

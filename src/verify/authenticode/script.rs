@@ -18,15 +18,34 @@ pub(crate) struct Script {
     pub(crate) signature: Vec<u8>,
 }
 
+/// Byte order mark of UTF-16LE.
+const UTF16: &[u8] = &[0xff, 0xfe];
 const BEGIN: &str = "# SIG # Begin signature block";
 const END: &str = "# SIG # End signature block";
 
 pub(crate) fn read(source: &mut dyn Source) -> Result<Script, Fault> {
     let text = decoded(&source::whole(source)?)?;
-    let mut begins = starts(&text, BEGIN);
+    let (signed, signature) = parts(&text)?;
+    Ok(Script { text: utf16(signed), signature })
+}
+
+/// The script as it was before it was signed, in the bytes that it had; itself where it is unsigned.
+pub(crate) fn unsigned(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
+    let text = decoded(bytes)?;
+    match parts(&text) {
+        Ok((signed, _)) if bytes.starts_with(UTF16) => Ok(utf16(signed)),
+        Ok((signed, _)) => Ok(signed.as_bytes().to_vec()),
+        Err(fault) if fault.code == Code::Unsigned => Ok(bytes.to_vec()),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// What is signed, and the signature.
+fn parts(text: &str) -> Result<(&str, Vec<u8>), Fault> {
+    let mut begins = starts(text, BEGIN);
     let Some(begin) = begins.next() else {
         // An end without a beginning is no unsigned script.
-        return Err(match starts(&text, END).next() {
+        return Err(match starts(text, END).next() {
             Some(_) => block("it ends without having begun"),
             None => Code::Unsigned.because("no embedded signature"),
         });
@@ -37,8 +56,11 @@ pub(crate) fn read(source: &mut dyn Source) -> Result<Script, Fault> {
     let Some(signed) = text[..begin].strip_suffix("\r\n") else {
         return Err(block("no CRLF stands before it"));
     };
-    let signature = block_of(&text[begin..])?;
-    Ok(Script { text: signed.encode_utf16().flat_map(u16::to_le_bytes).collect(), signature })
+    Ok((signed, block_of(&text[begin..])?))
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
 impl Script {
@@ -59,7 +81,7 @@ fn decoded(bytes: &[u8]) -> Result<String, Fault> {
     if bytes.starts_with(&[0xfe, 0xff]) {
         return Err(wrong("it is UTF-16 in big-endian order"));
     }
-    if !bytes.starts_with(&[0xff, 0xfe]) {
+    if !bytes.starts_with(UTF16) {
         return Ok(std::str::from_utf8(bytes)
             .map_err(|_| wrong("it is neither UTF-8 nor UTF-16LE"))?
             .to_owned());

@@ -1,0 +1,124 @@
+# The pod network's configuration of a node without an agent that writes it: its marks are filled in from the
+# cluster, from this node's object and from kubeadm's configuration, which nodes may read. Loaded by Node.psm1.
+
+# What kubectl says as this node. It may warn besides.
+function Get-ClusterObject {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments)
+    $all = @('get') + $Arguments + @('--output', 'json', '--kubeconfig', "$($Facts.conf)\kubelet.conf")
+    $result = Invoke-Program -Program "$($Facts.kubectl)" -Arguments $all
+    $text = "$($result.output)"
+    if ($result.exitCode -ne 0) { throw "kubectl get $Arguments exited with $($result.exitCode): $($text.Trim())" }
+    $first = $text.IndexOf('{')
+    $last = $text.LastIndexOf('}')
+    if ($first -lt 0 -or $last -lt $first) { throw "kubectl get $Arguments gave no object: $($text.Trim())" }
+    $text.Substring($first, $last - $first + 1) | ConvertFrom-Json
+}
+
+# As the kubelet registers itself.
+function Get-NodeName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    $given = Read-Argument -Path "$($Facts.arguments)" -Variable 'KUBELET_KUBEADM_ARGS'
+    if ($given -match '--hostname-override=([^\s"]+)') { return $Matches[1] }
+    [Net.Dns]::GetHostName().ToLowerInvariant()
+}
+
+# This node's address and its share of the pod network, for which the cluster takes a moment.
+function Wait-NodeNetwork {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    $name = Get-NodeName -Facts $Facts
+    while ($true) {
+        $node = Get-ClusterObject -Facts $Facts -Arguments @('node', $name)
+        $share = $node.spec.PSObject.Properties['podCIDR']
+        $addresses = $node.status.PSObject.Properties['addresses']
+        $address = $null
+        if ($null -ne $addresses) {
+            $address = $addresses.Value | Where-Object { $_.type -eq 'InternalIP' } | Select-Object -First 1
+        }
+        if ($null -ne $share -and $null -ne $address) {
+            return @{ network = "$($share.Value)"; address = "$($address.address)" }
+        }
+        $null = Get-TimeLeft -Doing "waiting for the address and the pod network of node $name"
+        Start-Sleep -Milliseconds 500
+    }
+}
+
+# The nth address of an IPv4 network, `10.244.3.0/24`.
+function Get-NetworkAddress {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Network, [Parameter(Mandatory)] [int] $Number)
+    $parts = $Network.Split('/')[0].Split('.')
+    if ($parts.Count -ne 4) { throw "$Network is no IPv4 network" }
+    $parts[3] = [string]([int]$parts[3] + $Number)
+    $parts -join '.'
+}
+
+# The network that an IPv4 address lies in, by the length of its prefix.
+function Get-AddressNetwork {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Address, [Parameter(Mandatory)] [int] $Length)
+    $bytes = [Net.IPAddress]::Parse($Address).GetAddressBytes()
+    for ($i = 0; $i -lt 4; $i++) {
+        $bits = [Math]::Max(0, [Math]::Min(8, $Length - 8 * $i))
+        $bytes[$i] = [byte]($bytes[$i] -band (256 - [int][Math]::Pow(2, 8 - $bits)))
+    }
+    "$($bytes -join '.')/$Length"
+}
+
+# A value of a file in YAML, by its key; the first one of a list, and of several behind commas.
+function Select-YamlValue {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [string] $Key)
+    $form = '(?m)^\s*{0}:\s*(?:-\s*)?["'']?([^\s"'',]+)' -f [regex]::Escape($Key)
+    if ($Text -match $form) { $Matches[1] }
+}
+
+# What the marks of a configuration stand for. Only what it asks for is looked up.
+function Get-NetworkMark {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string] $Text)
+    $marks = @{}
+    if ($Text -match '@(NODE_|NETWORK_CARD@)') {
+        $node = Wait-NodeNetwork -Facts $Facts
+        $card = Get-NetworkCard -Address $node.address
+        $marks['@NODE_ADDRESS@'] = $node.address
+        $marks['@NODE_POD_NETWORK@'] = $node.network
+        $marks['@NODE_POD_GATEWAY@'] = Get-NetworkAddress -Network $node.network -Number 2
+        $marks['@NETWORK_CARD@'] = $card.name
+        $marks['@NODE_NETWORK@'] = Get-AddressNetwork -Address $node.address -Length $card.length
+    }
+    if ($Text -match '@(POD|SERVICE)_NETWORK@') {
+        $which = 'configmap', 'kubeadm-config', '--namespace', 'kube-system'
+        $map = Get-ClusterObject -Facts $Facts -Arguments $which
+        $marks['@POD_NETWORK@'] = Select-YamlValue -Text $map.data.ClusterConfiguration -Key 'podSubnet'
+        $marks['@SERVICE_NETWORK@'] = Select-YamlValue -Text $map.data.ClusterConfiguration -Key 'serviceSubnet'
+    }
+    if ($Text -match '@DNS_') {
+        $kubelet = "$(Get-Content -LiteralPath "$($Facts.kubeletRoot)\config.yaml" -Raw)"
+        $marks['@DNS_SERVER@'] = Select-YamlValue -Text $kubelet -Key 'clusterDNS'
+        $marks['@DNS_DOMAIN@'] = Select-YamlValue -Text $kubelet -Key 'clusterDomain'
+    }
+    $marks
+}
+
+# Fills in the pod network's configuration where no agent does, and lays it where the runtime looks for it.
+function Complete-Network {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    if (-not $Facts.ContainsKey('network')) { return }
+    $template = "$($Facts.network)"
+    $text = "$(Get-Content -LiteralPath $template -Raw)"
+    $marks = Get-NetworkMark -Facts $Facts -Text $text
+    foreach ($mark in @($marks.Keys)) {
+        if ($marks[$mark]) { $text = $text.Replace($mark, $marks[$mark]) }
+    }
+    $left = @([regex]::Matches($text, '@[A-Z_]+@') | ForEach-Object { $_.Value } | Sort-Object -Unique)
+    if ($left.Count -gt 0) {
+        throw "the cluster does not tell $($left -join ', '): name it as network of the image ($template)"
+    }
+    $path = Join-Path -Path "$($Facts.cniConf)" -ChildPath (Split-Path -Path $template -Leaf)
+    Write-TextFile -Path $path -Content $text
+    Write-NodeLine -Text "the pod network is configured in $path"
+}

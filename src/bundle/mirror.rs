@@ -1,0 +1,169 @@
+//! A bundle's files laid out as a mirror has them: any web server that serves the folder answers the
+//! URLs that `--mirror` and the overrides of the lock ask for.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use super::read::{objects, proof};
+use super::{BundleError, Index, OBJECTS, Opened, updates, urls_of, verify};
+use crate::embedded::hex;
+use crate::io::fs::{self, FileError};
+use crate::io::http::public;
+use crate::lock::Lock;
+use crate::model::overrides::{Overrides, is_prefix};
+use crate::model::url::decoded;
+use crate::verify::ProofError;
+use crate::verify::archive::check_names;
+
+/// What became of a bundle's files.
+#[derive(Debug)]
+pub struct Mirrored {
+    pub opened: Opened,
+    /// Path below the folder → SHA-256.
+    pub files: BTreeMap<String, String>,
+    /// Components that no mirror is asked for: they have an address of their own.
+    pub elsewhere: Vec<String>,
+}
+
+/// Lays a bundle's artifacts, checksum files and signatures out below a folder, after all of it was
+/// checked. What lies there already and is none of them stays.
+///
+/// # Errors
+/// As [`verify`]; a URL makes no path, or two make one; the folder cannot be written.
+pub fn extract_mirror(file: &Path, folder: &Path) -> Result<Mirrored, BundleError> {
+    let opened = verify(file)?;
+    let (files, elsewhere) = layout(&opened.lock, &opened.index).map_err(|error| proof(file, error))?;
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (path, digest) in &files {
+        places.entry(digest).or_default().push(path);
+    }
+    objects(file, &[OBJECTS], &mut |digest, content| {
+        let Some((first, others)) = places.get(digest).and_then(|paths| paths.split_first()) else {
+            return Ok(true);
+        };
+        let first = folder.join(first);
+        if !placed(&first, digest, content)? {
+            return Ok(false);
+        }
+        for other in others {
+            let mut copy = fs::open(&first)?;
+            if !placed(&folder.join(other), digest, &mut copy)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })?;
+    Ok(Mirrored { opened, files, elsewhere })
+}
+
+/// Writes a file whose digest is known; none where the bytes are others.
+fn placed(path: &Path, digest: &str, content: &mut dyn std::io::Read) -> Result<bool, BundleError> {
+    enum Failure {
+        Changed,
+        File(FileError),
+    }
+    impl From<FileError> for Failure {
+        fn from(error: FileError) -> Self {
+            Self::File(error)
+        }
+    }
+    let written = fs::write_with(path, |output| {
+        let failed = |source| FileError { action: "writing", path: path.to_owned(), source };
+        let mut hash = Sha256::new();
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            let count = content.read(&mut piece).map_err(failed)?;
+            if count == 0 {
+                break;
+            }
+            hash.update(&piece[..count]);
+            output.write_all(&piece[..count]).map_err(failed)?;
+        }
+        if hex(&hash.finalize()) == digest { Ok(()) } else { Err(Failure::Changed) }
+    });
+    match written {
+        Ok(()) => Ok(true),
+        Err(Failure::Changed) => Ok(false),
+        Err(Failure::File(error)) => Err(error.into()),
+    }
+}
+
+type Layout = (BTreeMap<String, String>, Vec<String>);
+
+fn layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
+    let overrides = &lock.selection.overrides;
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    let mut elsewhere = Vec::new();
+    let mut add = |url: &str| -> Result<bool, ProofError> {
+        let (Some(digest), Some(place)) = (index.origins.get(url), place(url, overrides)) else {
+            return Ok(false);
+        };
+        let path = decoded(place)
+            .ok_or_else(|| ProofError::new("mirror-path", format!("{} makes no path", public(url))))?;
+        match files.insert(path, digest.clone()) {
+            Some(other) if other != *digest => {
+                let message = format!("{} and another URL make one path, with other bytes", public(url));
+                Err(ProofError::new("mirror-collision", message))
+            }
+            _ => Ok(true),
+        }
+    };
+    for artifact in &lock.artifacts {
+        // An address that was given for this very component is asked as it is.
+        let own = overrides.get(&artifact.component).is_some_and(|over| over.url.is_some());
+        if own || !add(&artifact.url)? {
+            elsewhere.push(artifact.component.clone());
+            continue;
+        }
+        for url in urls_of(artifact).into_iter().skip(1) {
+            add(url)?;
+        }
+    }
+    for (url, _) in updates(lock) {
+        add(&url)?;
+    }
+    check_names(files.keys().map(String::as_str))?;
+    Ok((files, elsewhere))
+}
+
+/// The part of a URL that is a path below the mirror. Of a publisher's URL it is host and path, as
+/// `--mirror` asks for it; of one that was rewritten, what follows the mirror's own URL.
+fn place<'a>(url: &'a str, overrides: &Overrides) -> Option<&'a str> {
+    let mirror = overrides.get("https://").and_then(|over| over.url.as_deref());
+    if let Some(rest) = mirror.and_then(|mirror| url.strip_prefix(mirror)) {
+        return Some(rest);
+    }
+    let rest = url.strip_prefix("https://")?;
+    let mut prefixes = overrides.iter().filter(|(key, _)| is_prefix(key));
+    if prefixes.any(|(_, over)| over.url.as_deref().is_some_and(|mirror| url.starts_with(mirror))) {
+        // A mirror of some hosts alone: the folder is what its host serves.
+        return rest.split_once('/').map(|(_, path)| path);
+    }
+    Some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_where_mirrors_are_asked() {
+        let overrides: Overrides = serde_json::from_value(serde_json::json!({
+            "https://": {"url": "https://mirror.example/win/"},
+            "https://github.com/": {"url": "https://other.example/github/"},
+        }))
+        .expect("overrides");
+        let one = |url| place(url, &overrides);
+        assert_eq!(
+            one("https://mirror.example/win/dl.k8s.io/v1/kubelet.exe"),
+            Some("dl.k8s.io/v1/kubelet.exe")
+        );
+        assert_eq!(one("https://other.example/github/a/b.zip"), Some("github/a/b.zip"));
+        let none = |url| place(url, &Overrides::new());
+        assert_eq!(none("https://dl.k8s.io/v1/kubelet.exe"), Some("dl.k8s.io/v1/kubelet.exe"));
+        assert_eq!(none("http://127.0.0.1/x"), None, "--mirror leaves plain HTTP alone");
+    }
+}

@@ -1,0 +1,34 @@
+//! Who signed the guest scripts, and what a guest must trust for it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::resource::CertificateStore;
+
+/// What a policy of signed scripts comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signing {
+    /// By digest.
+    pub signers: Vec<Signer>,
+    /// What makes Windows trust them, by store and digest.
+    pub certificates: Vec<TrustedCertificate>,
+}
+
+/// A certificate that guest scripts are signed with.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Signer {
+    pub subject: String,
+    /// Of the certificate.
+    pub sha256: String,
+}
+
+/// A certificate of the machine's stores.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrustedCertificate {
+    pub store: CertificateStore,
+    pub sha256: String,
+    /// DER in base64.
+    pub content: String,
+}

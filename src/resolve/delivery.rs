@@ -1,0 +1,114 @@
+//! How payloads reach the guest, and what goes along with each way.
+
+use std::collections::BTreeSet;
+
+use crate::model::choice::Delivery;
+use crate::model::overrides::{is_prefix, mirrored};
+use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
+use crate::model::selection::ImageDefinition;
+use crate::model::target::Target;
+use crate::model::url::host;
+
+use super::refusal::Refusal;
+
+pub(super) fn choose(target: &Target, selection: &ImageDefinition, refusals: &mut Vec<Refusal>) -> Delivery {
+    let default = target.delivery.first().copied().unwrap_or(Delivery::Download);
+    let delivery = selection.delivery.unwrap_or(default);
+    if !target.delivery.contains(&delivery) {
+        let instead = if delivery == Delivery::Media && target.delivery.contains(&Delivery::Mirror) {
+            "choose `--delivery mirror --mirror URL`; `imagegen bundle extract --as-mirror DIR` makes what \
+             that URL is to serve"
+                .to_owned()
+        } else {
+            format!("choose `--delivery {default}`")
+        };
+        refusals.push(Refusal::new(
+            "delivery",
+            format!("target {} cannot deliver by `{delivery}`", target.name),
+            instead,
+            "the target's descriptor",
+        ));
+    }
+    delivery
+}
+
+/// What the way of delivery cannot do for what is planned.
+pub(super) fn check(
+    delivery: Delivery,
+    selection: &ImageDefinition,
+    groups: &[PlannedGroup],
+    refusals: &mut Vec<Refusal>,
+) -> Vec<Warning> {
+    let artifacts = || groups.iter().flat_map(|group| &group.artifacts);
+    match delivery {
+        Delivery::Media => without_network(selection, refusals),
+        Delivery::Mirror => {
+            let mut elsewhere: BTreeSet<&str> = artifacts()
+                .filter(|artifact| !served_by_provider(artifact, selection))
+                .map(|artifact| host(&artifact.url))
+                .collect();
+            let updates = selection.updates.iter().flat_map(|updates| &updates.files);
+            let moved = |url: &str| mirrored(&selection.overrides, url).is_some();
+            elsewhere.extend(updates.filter(|file| !moved(&file.url)).map(|file| host(&file.url)));
+            if !elsewhere.is_empty() {
+                let hosts: Vec<&str> = elsewhere.into_iter().collect();
+                refusals.push(Refusal::new(
+                    "delivery-mirror",
+                    format!("no mirror is named for what comes from {}", hosts.join(", ")),
+                    "add `--mirror URL`, or an override of each host's `https://HOST/`",
+                    "architecture 6",
+                ));
+            }
+        }
+        Delivery::Download | Delivery::Upload => {}
+    }
+    if delivery == Delivery::Media {
+        return Vec::new();
+    }
+    artifacts().filter(|artifact| !artifact.headers.is_empty()).map(without_headers).collect()
+}
+
+fn served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -> bool {
+    let own = selection.overrides.get(&artifact.component);
+    own.is_some_and(|own| own.url.is_some())
+        || selection
+            .overrides
+            .iter()
+            .filter(|(key, _)| is_prefix(key))
+            .filter_map(|(_, over)| over.url.as_deref())
+            .any(|mirror| artifact.url.starts_with(mirror))
+}
+
+/// With media the machine needs no network: nothing may be planned that would.
+fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
+    let updates = selection.updates.as_ref();
+    if updates.is_some_and(|updates| !updates.kbs.is_empty() || !updates.categories.is_empty()) {
+        refusals.push(Refusal::new(
+            "media-updates",
+            "updates are searched for in the network, and delivery by media has none",
+            "name updates as files with URL and SHA-256 (`updates.files` in imagegen.json)",
+            "architecture 6",
+        ));
+    }
+    if !selection.images.is_empty() {
+        refusals.push(Refusal::new(
+            "media-images",
+            "images are pulled from their registry, and delivery by media has no network",
+            "leave out `--image`: nodes pull them from the registry that they reach",
+            "architecture 6",
+        ));
+    }
+}
+
+fn without_headers(artifact: &PlannedArtifact) -> Warning {
+    Warning {
+        id: "guest-headers".to_owned(),
+        subject: artifact.component.clone(),
+        message: format!(
+            "{} {}: the guest sends no headers, so {} must serve it to the guest without them",
+            artifact.component,
+            artifact.version,
+            host(&artifact.url)
+        ),
+    }
+}

@@ -1,0 +1,226 @@
+//! The guest's scripts in a provider's hands: given out, signed, taken back.
+//!
+//! What comes back is the program's own script, byte for byte, or that with a signature block, or
+//! bytes whose digest an override names. Nothing else reaches a guest.
+
+mod signer;
+mod trust;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::embedded::{Tree, sha256};
+use crate::guest::script_files;
+use crate::model::json::pretty;
+use crate::model::overrides::{Overrides, SCRIPTS};
+use crate::verify::authenticode::unsigned_script;
+
+pub use signer::{Key, SignError, policy, signed};
+pub use trust::{Demand, signing};
+
+/// Name of the schema of `scripts.json`.
+pub const SCHEMA: &str = "imagegen.dev/scripts/v1";
+
+/// The list of scripts, in their folder.
+pub const LIST: &str = "scripts.json";
+
+/// The script of a bundle for a machine that is there already.
+pub const INSTALL: &str = "host/Install.ps1";
+
+/// `scripts.json`: what the program carries, whether signed since or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ScriptList {
+    pub schema: String,
+    /// Path below the folder → SHA-256 of the script without signature.
+    pub files: BTreeMap<String, String>,
+}
+
+/// A script that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub file: String,
+    /// Stable, kebab-case.
+    pub code: &'static str,
+    pub message: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{folder} does not hold the guest scripts of this program:{}", told(.findings))]
+pub struct ForeignScripts {
+    pub folder: String,
+    pub findings: Vec<Finding>,
+}
+
+fn told(findings: &[Finding]) -> String {
+    findings.iter().map(|it| format!("\n  {}: {} [{}]", it.file, it.message, it.code)).collect()
+}
+
+impl ForeignScripts {
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        let has = |codes: &[&str]| self.findings.iter().any(|finding| codes.contains(&finding.code));
+        let mut hints = Vec::new();
+        if let Some(changed) = self.findings.iter().find(|finding| finding.code == "script-changed") {
+            hints.push(format!(
+                "name a script of your own by its digest: `--override '{SCRIPTS}{}.sha256=<64 digits>'`",
+                changed.file
+            ));
+        }
+        if has(&["script-missing", "script-unknown", "script-changed"]) {
+            hints.push("`imagegen scripts export` writes the scripts of this release; sign those".to_owned());
+        }
+        hints
+    }
+}
+
+/// Every script that PowerShell loads in a guest, by its path below `provisioners`.
+#[must_use]
+pub fn all(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
+    let install = provisioners.get(INSTALL).map(|bytes| (INSTALL.to_owned(), bytes));
+    script_files(provisioners)
+        .into_iter()
+        .chain(install)
+        .map(|(path, bytes)| (path, bytes.to_vec()))
+        .collect()
+}
+
+/// The scripts with their list, as `imagegen scripts export` writes them.
+#[must_use]
+pub fn exported(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
+    let mut files = all(provisioners);
+    let digests = files.iter().map(|(path, bytes)| (path.clone(), sha256(bytes))).collect();
+    let list = ScriptList { schema: SCHEMA.to_owned(), files: digests };
+    files.insert(LIST.to_owned(), pretty(&list).into_bytes());
+    files
+}
+
+/// The provisioners with the scripts of `folder` in the place of their own.
+///
+/// # Errors
+/// A script is missing, unknown, or neither the program's own nor named by an override: all of
+/// these at once.
+pub fn accepted(
+    folder: &str,
+    mut own: BTreeMap<String, Vec<u8>>,
+    provisioners: &Tree,
+    overrides: &Overrides,
+) -> Result<Tree, ForeignScripts> {
+    own.remove(LIST);
+    let known = all(provisioners);
+    let mut findings = Vec::new();
+    let mut find = |file: &str, code, message: String| {
+        findings.push(Finding { file: file.to_owned(), code, message });
+    };
+    for path in known.keys().filter(|path| !own.contains_key(*path)) {
+        find(path, "script-missing", "it is not there".to_owned());
+    }
+    for path in overrides.keys().filter_map(|key| key.strip_prefix(SCRIPTS)) {
+        if !known.contains_key(path) {
+            find(path, "script-unknown", "an override names it, and no guest script is called so".to_owned());
+        }
+    }
+    for (path, bytes) in &own {
+        match known.get(path) {
+            None => find(path, "script-unknown", "no guest script is called so".to_owned()),
+            Some(known) => {
+                let over = overrides.get(&format!("{SCRIPTS}{path}"));
+                let named = over.and_then(|over| over.sha256.as_deref());
+                if let Err((code, message)) = judged(bytes, known, named) {
+                    find(path, code, message);
+                }
+            }
+        }
+    }
+    if !findings.is_empty() {
+        return Err(ForeignScripts { folder: folder.to_owned(), findings });
+    }
+    let mut files = provisioners.files();
+    files.extend(own);
+    Ok(Tree::loaded(provisioners.label.clone(), files))
+}
+
+/// A digest that was named counts for the file as it is, or as it was before it was signed.
+fn judged(bytes: &[u8], known: &[u8], named: Option<&str>) -> Result<(), (&'static str, String)> {
+    let bare = unsigned_script(bytes).map_err(|error| (error.code, error.message))?;
+    let (whole, inner) = (sha256(bytes), sha256(&bare));
+    match named {
+        Some(named) if named == whole || named == inner => Ok(()),
+        Some(named) => Err(("script-digest", format!("its digest is {whole}, the override names {named}"))),
+        None if bare == known => Ok(()),
+        None => Err((
+            "script-changed",
+            format!("it is not the program's own, whose digest is {}; its digest is {inner}", sha256(known)),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::overrides::set;
+
+    fn judge(change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>), overrides: &[&str]) -> Vec<String> {
+        let provisioners = Tree::provisioners();
+        let mut files = exported(&provisioners);
+        change(&mut files);
+        let mut given = Overrides::new();
+        for text in overrides {
+            set(&mut given, text).expect(text);
+        }
+        match accepted("own", files, &provisioners, &given) {
+            Ok(_) => Vec::new(),
+            Err(foreign) => foreign.findings.iter().map(|it| format!("{} [{}]", it.file, it.code)).collect(),
+        }
+    }
+
+    #[test]
+    fn what_was_exported_is_accepted_as_it_is() {
+        assert!(judge(|_| (), &[]).is_empty());
+        let paths: Vec<String> = all(&Tree::provisioners()).into_keys().collect();
+        for path in ["engine/Engine.psm1", "host/Install.ps1", "node/Node.psm1", "resources/file.ps1"] {
+            assert!(paths.contains(&path.to_owned()), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_programs_own_is_named() {
+        let body = "engine/Tools.ps1";
+        let own = b"# own\n".to_vec();
+        let named = format!("scripts/{body}.sha256={}", sha256(&own));
+        let changed = |files: &mut BTreeMap<String, Vec<u8>>| {
+            files.insert(body.to_owned(), own.clone());
+        };
+        assert_eq!(judge(changed, &[]), ["engine/Tools.ps1 [script-changed]"]);
+        assert!(judge(changed, &[&named]).is_empty());
+        assert_eq!(judge(|_| (), &[&named]), ["engine/Tools.ps1 [script-digest]"]);
+        let other = named.replace("Tools", "Toys");
+        assert_eq!(judge(|_| (), &[&other]), ["engine/Toys.ps1 [script-unknown]"]);
+        assert_eq!(judge(|files| drop(files.remove(body)), &[]), ["engine/Tools.ps1 [script-missing]"]);
+        let extra = |files: &mut BTreeMap<String, Vec<u8>>| {
+            files.insert("engine/Extra.ps1".to_owned(), Vec::new());
+        };
+        assert_eq!(judge(extra, &[]), ["engine/Extra.ps1 [script-unknown]"]);
+    }
+
+    /// A signature block that hides code is no signature block.
+    #[test]
+    fn code_in_a_signature_block_is_found() {
+        let hide = |tail: &'static str| {
+            move |files: &mut BTreeMap<String, Vec<u8>>| {
+                let script = files.get_mut("engine/Tools.ps1").expect("script");
+                script.extend_from_slice(b"\r\n# SIG # Begin signature block\r\n");
+                script.extend_from_slice(tail.as_bytes());
+            }
+        };
+        for (tail, code) in [
+            ("# AAAA\r\n# SIG # End signature block\r\nwhoami\r\n", "text-after-signature"),
+            ("# AAAA\r\nwhoami\r\n# SIG # End signature block\r\n", "signature-block"),
+            ("# AAAA\r\n", "signature-block"),
+        ] {
+            assert_eq!(judge(hide(tail), &[]), [format!("engine/Tools.ps1 [{code}]")]);
+        }
+    }
+}

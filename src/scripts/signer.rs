@@ -1,0 +1,151 @@
+//! Signing by the program `osslsigncode`, and the outcome held against our own verifier.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use rustls_pki_types::UnixTime;
+
+use crate::io::exec::{self, ExecError, Run};
+use crate::io::fs::{self, FileError, Scratch};
+use crate::verify::ProofError;
+use crate::verify::authenticode::{Policy, signed_by, unsigned_script};
+
+/// The program that signs.
+pub const PROGRAM: &str = "osslsigncode";
+
+/// What is signed with. Secrets reach the signer through files and pipes alone.
+#[derive(Debug, Clone)]
+pub struct Key {
+    pub key: PathBuf,
+    /// The signer's certificate, then the authorities that its signatures are to carry.
+    pub certificates: PathBuf,
+    pub passphrase: Option<Vec<u8>>,
+    /// RFC 3161.
+    pub timestamp: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SignError {
+    #[error("`{PROGRAM}` is not on the PATH")]
+    NoProgram,
+    #[error("{file}: {PROGRAM} did not sign it{}", said(.last))]
+    Failed { file: String, last: Vec<String> },
+    #[error("{file}: {error} [{}]", .error.code)]
+    Proof { file: String, error: ProofError },
+    #[error("interrupted; no script was changed")]
+    Interrupted,
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn said(last: &[String]) -> String {
+    last.iter().map(|line| format!("\n  {line}")).collect()
+}
+
+impl SignError {
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NoProgram => vec![
+                "install osslsigncode (`apt-get install osslsigncode`), or hand the folder to your own signer"
+                    .to_owned(),
+            ],
+            Self::Proof { error, .. } if error.code == "untrusted-root" => {
+                vec!["name the root that the certificate leads to: `--root FILE`".to_owned()]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The same scripts, signed; a signature that one has already is replaced. Nothing is written: the
+/// caller has all of them or none.
+///
+/// # Errors
+/// There is no signer, it refuses a script, or what it made does not hold.
+pub fn signed(
+    files: &BTreeMap<String, Vec<u8>>,
+    key: &Key,
+    policy: &Policy,
+) -> Result<BTreeMap<String, Vec<u8>>, SignError> {
+    let program = exec::find(PROGRAM).ok_or(SignError::NoProgram)?;
+    let scratch = Scratch::new("sign")?;
+    let mut result = BTreeMap::new();
+    for (path, bytes) in files {
+        let proof = |error| SignError::Proof { file: path.clone(), error };
+        let bare = unsigned_script(bytes).map_err(proof)?;
+        let made = one(&program, path, &bare, key, scratch.path())?;
+        // Neither a signer that failed in silence nor one that touched the script goes on from here.
+        signed_by(path, made.clone(), policy).map_err(proof)?;
+        if unsigned_script(&made).map_err(proof)? != bare {
+            return Err(proof(ProofError::new("script-changed", "the signer changed the script itself")));
+        }
+        result.insert(path.clone(), made);
+    }
+    Ok(result)
+}
+
+fn one(program: &Path, path: &str, bare: &[u8], key: &Key, folder: &Path) -> Result<Vec<u8>, SignError> {
+    let end = path.rsplit_once('.').map_or("ps1", |(_, end)| end);
+    let (input, output) = (folder.join(format!("in.{end}")), folder.join(format!("out.{end}")));
+    fs::write(&input, bare)?;
+    fs::remove_if_there(&output)?;
+    let run = Run {
+        program: program.to_owned(),
+        arguments: arguments(key, &input, &output),
+        folder: PathBuf::from("."),
+        environment: BTreeMap::new(),
+        interactive: false,
+        input: key.passphrase.clone(),
+    };
+    let mut last: Vec<String> = Vec::new();
+    let outcome = exec::run(&run, |line| {
+        if !line.trim().is_empty() && last.len() < 12 {
+            last.push(line.trim().to_owned());
+        }
+    })?;
+    if outcome.interrupted {
+        return Err(SignError::Interrupted);
+    }
+    match fs::read_if_there(&output)? {
+        Some(made) if outcome.success => Ok(made),
+        _ => Err(SignError::Failed { file: path.to_owned(), last }),
+    }
+}
+
+fn arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = ["sign", "-h", "sha256", "-certs"].map(OsString::from).into();
+    arguments.push(key.certificates.clone().into());
+    arguments.extend(["-key".into(), key.key.clone().into()]);
+    if key.passphrase.is_some() {
+        // By its path every version reads it from the pipe; `-` is newer.
+        arguments.extend(["-readpass".into(), if cfg!(unix) { "/dev/stdin" } else { "-" }.into()]);
+    }
+    if let Some(url) = &key.timestamp {
+        arguments.extend(["-ts".into(), url.into()]);
+    }
+    arguments.extend(["-in".into(), input.into(), "-out".into(), output.into()]);
+    arguments
+}
+
+/// What a fresh signature must satisfy: it is of the given certificate, which leads to itself, to one
+/// of those beside it, or to a root that was named.
+///
+/// # Errors
+/// A file holds no certificates.
+pub fn policy(key: &Key, own: Option<&Path>, mut policy: Policy, at: UnixTime) -> anyhow::Result<Policy> {
+    let given = crate::verify::chain::roots(&fs::read(&key.certificates)?)?;
+    let leaf = given.first().map(|leaf| leaf.sha256.clone()).unwrap_or_default();
+    policy.at = at;
+    policy.certificates = vec![leaf];
+    policy.roots.extend(given);
+    if let Some(file) = own {
+        let own = crate::verify::chain::roots(&fs::read(file)?)?;
+        policy.timestamp_roots.extend(own.iter().cloned());
+        policy.roots.extend(own);
+    }
+    Ok(policy)
+}

@@ -1,0 +1,158 @@
+//! The signatures of guest scripts against a policy, and what a guest must trust for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls_pki_types::UnixTime;
+
+use crate::embedded::{Tree, sha256};
+use crate::model::plan::Warning;
+use crate::model::policy::SignedScripts;
+use crate::model::resource::CertificateStore;
+use crate::model::signing::{Signer, Signing, TrustedCertificate};
+use crate::policy::{PolicyError, Violation};
+use crate::verify::ProofError;
+use crate::verify::authenticode::{Policy, Publisher, SignedBy, signed_by};
+use crate::verify::chain::{PinnedRoots, instant, roots};
+
+use super::all;
+
+/// A policy's rule, and what it is held against.
+#[derive(Debug, Clone, Copy)]
+pub struct Demand<'a> {
+    /// The policy's name.
+    pub policy: &'a str,
+    pub rule: &'a SignedScripts,
+    pub roots: &'a PinnedRoots,
+    /// Seconds since 1970.
+    pub now: u64,
+}
+
+/// Who signed the scripts of `provisioners`, and what is worth knowing of that.
+///
+/// # Errors
+/// A script is not signed as the rule demands: all of these at once, by reason.
+pub fn signing(provisioners: &Tree, demand: Demand<'_>) -> Result<(Signing, Vec<Warning>), PolicyError> {
+    let refused = |violations| PolicyError::Proof { policy: demand.policy.to_owned(), violations };
+    let policies = policies(&demand).map_err(|violation| refused(vec![violation]))?;
+    let mut found = Vec::new();
+    let mut failed: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
+    for (path, bytes) in all(provisioners) {
+        match one(&path, &bytes, &policies) {
+            Ok(signer) => found.push(signer),
+            Err(error) => failed.entry((error.code, error.message)).or_default().push(path),
+        }
+    }
+    if failed.is_empty() {
+        return Ok((trusted(&found), lasting(&found)));
+    }
+    Err(refused(
+        failed.into_iter().map(|((code, message), paths)| violation(code, &message, &paths)).collect(),
+    ))
+}
+
+fn violation(code: &str, message: &str, paths: &[String]) -> Violation {
+    let subject = match paths {
+        [only] => format!("guest script {only}"),
+        [first, rest @ ..] => format!("guest script {first} and {} more", rest.len()),
+        [] => "guest scripts".to_owned(),
+    };
+    let remedy = match code {
+        "unsigned" => {
+            "sign them: `imagegen scripts export --out DIR`, `imagegen scripts sign DIR …` or your own signer, then `--scripts DIR`"
+        }
+        "publisher" | "untrusted-root" => {
+            "have them signed by who the policy names, or name the signer's `publishers` and `roots` in it"
+        }
+        "timestamp-missing" => "sign them with `--timestamp URL`",
+        _ => "export the scripts of this release and sign them again",
+    };
+    Violation {
+        rule: "signedScripts".to_owned(),
+        subject,
+        reason: format!("{message} [{code}]"),
+        remedy: remedy.to_owned(),
+    }
+}
+
+/// One for each publisher that is allowed.
+fn policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Violation> {
+    let wrong = |reason: String| Violation {
+        rule: "signedScripts".to_owned(),
+        subject: "the policy".to_owned(),
+        reason,
+        remedy: "give `publishers` (`O=…,CN=…`), `roots` (PEM, or a file of it), or both".to_owned(),
+    };
+    let rule = demand.rule;
+    let mut policy = Policy::new(demand.roots, UnixTime::since_unix_epoch(Duration::from_secs(demand.now)));
+    policy.require_timestamp = rule.require_timestamp;
+    if let Some(pem) = &rule.roots {
+        let own = roots(pem.as_bytes()).map_err(|error| wrong(format!("its `roots`: {error}")))?;
+        policy.timestamp_roots.extend(own.iter().cloned());
+        policy.roots = own;
+    } else if rule.publishers.is_empty() {
+        return Err(wrong(
+            "it names neither publishers nor roots, so that anyone could have signed".to_owned(),
+        ));
+    }
+    if rule.publishers.is_empty() {
+        return Ok(vec![policy]);
+    }
+    rule.publishers
+        .iter()
+        .map(|text| {
+            let publisher: Publisher = text.parse().map_err(|error| wrong(format!("{error}")))?;
+            Ok(Policy { publisher: Some(publisher), ..policy.clone() })
+        })
+        .collect()
+}
+
+/// By the first policy that holds; the first one's reason where none does.
+fn one(path: &str, bytes: &[u8], policies: &[Policy]) -> Result<SignedBy, ProofError> {
+    let mut first = None;
+    for policy in policies {
+        match signed_by(path, bytes.to_vec(), policy) {
+            Ok(signer) => return Ok(signer),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| ProofError::new("unsigned", "nobody is allowed to sign")))
+}
+
+fn trusted(found: &[SignedBy]) -> Signing {
+    let mut signers = BTreeSet::new();
+    let mut certificates = BTreeSet::new();
+    for signed in found {
+        signers.insert(Signer { subject: signed.subject.clone(), sha256: sha256(&signed.leaf) });
+        let mut trust = |store, der: &[u8]| {
+            certificates.insert(TrustedCertificate {
+                store,
+                sha256: sha256(der),
+                content: STANDARD.encode(der),
+            });
+        };
+        trust(CertificateStore::TrustedPublisher, &signed.leaf);
+        trust(CertificateStore::Root, &signed.root);
+        for authority in &signed.authorities {
+            trust(CertificateStore::Authority, authority);
+        }
+    }
+    Signing { signers: signers.into_iter().collect(), certificates: certificates.into_iter().collect() }
+}
+
+fn lasting(found: &[SignedBy]) -> Vec<Warning> {
+    let end = found.iter().filter(|signed| signed.timestamp.is_none()).min_by_key(|signed| signed.not_after);
+    end.map(|signed| Warning {
+        id: "scripts-expire".to_owned(),
+        subject: signed.subject.clone(),
+        message: format!(
+            "guest scripts are signed without timestamp: nodes refuse them from {} on, when the certificate of `{}` ends",
+            instant(UnixTime::since_unix_epoch(Duration::from_secs(signed.not_after))),
+            signed.subject
+        ),
+    })
+    .into_iter()
+    .collect()
+}
