@@ -191,6 +191,23 @@ impl Server {
         self.kubectl("delete --cascade=background --timeout=60s --filename list.json");
     }
 
+    /// Runs a check of the test plan as it is written.
+    fn check(&self, selection: &str, id: &str) -> Output {
+        let planned = Test::new().line("conformance --format json").line(NETWORK).line(selection).succeeds();
+        let checks: Value = serde_json::from_str(&planned.stdout).unwrap();
+        let check = checks.as_array().unwrap().iter().find(|check| check["id"] == id).unwrap();
+        let line = check["run"][0].as_str().unwrap().replacen("kubectl ", "\"$@\" ", 1);
+        Command::new("sh")
+            .args(["-c", &line, "sh"])
+            .arg(&self.kubectl)
+            .args(["--insecure-skip-tls-verify", "--token", "admin"])
+            .arg(format!("--server=https://127.0.0.1:{}", self.port))
+            .current_dir(&self.test.folder)
+            .env("HOME", &self.test.folder)
+            .output()
+            .unwrap()
+    }
+
     /// The pod that an agent's DaemonSet makes.
     fn agent(&self, namespace: &str, name: &str) -> Value {
         let set = self.kubectl(&format!("--namespace {namespace} get daemonset {name} --output json"));
@@ -348,6 +365,8 @@ fn pipes_of_the_host_are_for_named_accounts() {
         server.takes("admin", "kube-system", &with_account(mounts(path), "csi-smb"));
     }
     server.refuses("admin", "default", &with_account(pipe, "csi-smb"), "csi-smb");
+    let checked = server.check("--k8s 1.36 --cni flannel-overlay", "pipes");
+    assert!(!checked.status.success() && text(&checked).contains(denied), "{}", text(&checked));
     for good in [plain(), mounts(r"C:\data"), mounts(r"C:\containerd\data")] {
         server.takes("admin", "default", &good);
     }
