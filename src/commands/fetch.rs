@@ -75,11 +75,12 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The digest of a file that nobody pinned and that is in the store all the same: its publisher
-    /// may state it still.
+    /// The digest of a file that nobody pinned and that is in the store all the same, where its publisher
+    /// signs what he states. One who does not sign is asked for the file itself: he may contradict himself.
     fn known(&self, artifact: &PlannedArtifact) -> Option<(PinAlgorithm, String)> {
         let store = self.fetcher.store();
-        if artifact.is_pinned() || store.find_url(&artifact.url).is_none() {
+        let signs = artifact.signatures.iter().any(|signature| signature.kind.over_checksums());
+        if artifact.is_pinned() || !signs || store.find_url(&artifact.url).is_none() {
             return None;
         }
         let mut stated = stated(artifact, self.fetcher).into_iter();
