@@ -24,7 +24,6 @@ use serde::{Deserialize, Serialize};
 use crate::io::fs::FileError;
 use crate::lock::Lock;
 use crate::model::evidence::Evidence;
-use crate::model::overrides::mirrored;
 use crate::model::plan::PlannedArtifact;
 use crate::verify::ProofError;
 
@@ -96,7 +95,7 @@ pub(crate) fn evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
 /// Every URL that a lock speaks of: only for these may a bundle say what came from there.
 pub(crate) fn urls(lock: &Lock) -> Vec<String> {
     let artifacts = lock.artifacts.iter().flat_map(urls_of).map(str::to_owned);
-    artifacts.chain(updates(lock).map(|(url, _)| url)).collect()
+    artifacts.chain(lock.selection.own_files().map(|file| file.url)).collect()
 }
 
 /// The URLs of an artifact and of what proves it.
@@ -108,13 +107,4 @@ pub(crate) fn urls_of(artifact: &PlannedArtifact) -> Vec<&str> {
         urls.extend(signature.certificate_url.as_deref());
     }
     urls
-}
-
-/// Updates that are files: from where, and with which SHA-256.
-pub(crate) fn updates(lock: &Lock) -> impl Iterator<Item = (String, &str)> {
-    let selection = &lock.selection;
-    selection.updates.iter().flat_map(|updates| &updates.files).map(|file| {
-        let moved = mirrored(&selection.overrides, &file.url).map(|(url, _)| url);
-        (moved.unwrap_or_else(|| file.url.clone()), file.sha256.as_str())
-    })
 }

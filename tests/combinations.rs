@@ -406,6 +406,36 @@ fn updates_come_first_and_are_frozen_later() {
     assert_eq!(rounds(&plain), 1);
 }
 
+/// FlexVolume plugins are a provider's own files: laid where the kubelet looks, by digest.
+#[test]
+fn volume_plugins_are_laid_by_digest_or_refused() {
+    let trees = trees(None).expect("the catalog");
+    let define = |plugin: &str, file: &str, url: &str, sha256: &str| -> ImageDefinition {
+        let plugins = serde_json::json!({ plugin: [{ "file": file, "url": url, "sha256": sha256 }] });
+        let definition = serde_json::json!({ "kubernetes": "1.20.0", "volumePlugins": plugins });
+        let definition: ImageDefinition = serde_json::from_value(definition).expect("a definition");
+        definition.over(azure("1.20.0"))
+    };
+    let (digest, url) = ("a".repeat(64), "https://plugins.example/iscsi.ps1");
+    let selection = define("microsoft.com~iscsi.cmd", "iscsi.ps1", url, &digest);
+    let (guest, _) = made(&selection, &trees).expect("planned");
+    let laid = guest.plan.resources.iter().find(|it| it.name.ends_with("iscsi.ps1")).expect("laid");
+    let properties = serde_json::to_value(laid).expect("JSON")["properties"].clone();
+    let folder = r"C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec\microsoft.com~iscsi.cmd";
+    assert_eq!(properties["path"], format!(r"{folder}\iscsi.ps1"));
+    assert_eq!((&properties["url"], &properties["digest"]), (&url.into(), &digest.as_str().into()));
+    for (plugin, file, url, sha256) in [
+        ("iscsi.cmd", "iscsi.ps1", url, digest.as_str()),
+        ("microsoft.com~..", "iscsi.ps1", url, &digest),
+        ("microsoft.com~iscsi.cmd", r"..\iscsi.ps1", url, &digest),
+        ("microsoft.com~iscsi.cmd", "iscsi.ps1", "http://plugins.example/iscsi.ps1", &digest),
+        ("microsoft.com~iscsi.cmd", "iscsi.ps1", url, "abc"),
+    ] {
+        let refused = plan(&define(plugin, file, url, sha256), &trees).expect_err(plugin);
+        assert!(refused.to_string().contains(plugin), "{refused}");
+    }
+}
+
 /// The kubelet asks for credentials where and as its line does.
 #[test]
 fn credential_providers_are_configured_as_the_line_reads_them() {

@@ -148,6 +148,8 @@ fn media_brings_everything_that_the_plan_asks_for() {
     let digest = sha256(update);
     let updates = json!({"target": "host", "kubernetes": "1.36.0", "delivery": "media", "updates": {"files": [
         {"kb": "KB5058411", "url": "https://catalog.example.com/kb5058411.msu", "sha256": digest},
+    ]}, "volumePlugins": { "example.com~smb.cmd": [
+        {"file": "smb.cmd", "url": "https://plugins.example.com/smb.cmd", "sha256": digest},
     ]}});
     let made = || {
         let test = Test::new().line("build --component openssh=10.0.0.0p2 --out o");

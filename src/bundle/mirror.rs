@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use super::read::{objects, proof};
-use super::{BundleError, Index, OBJECTS, Opened, updates, urls_of, verify};
+use super::{BundleError, Index, OBJECTS, Opened, urls_of, verify};
 use crate::embedded::hex;
 use crate::io::fs::{self, FileError};
 use crate::io::http::public;
@@ -122,8 +122,8 @@ fn layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
             add(url)?;
         }
     }
-    for (url, _) in updates(lock) {
-        add(&url)?;
+    for file in lock.selection.own_files() {
+        add(&file.url)?;
     }
     check_names(files.keys().map(String::as_str))?;
     Ok((files, elsewhere))

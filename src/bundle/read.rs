@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha512};
 
 use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA};
-use super::{evidence, images, updates, urls};
+use super::{evidence, images, urls};
 use crate::embedded::hex;
 use crate::io::fs;
 use crate::io::store::Store;
@@ -165,9 +165,9 @@ impl Seen {
 
     /// Every artifact of the lock is there, by every digest that pins it.
     fn artifacts(&self, index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
-        if let Some((url, digest)) = updates(lock).find(|(_, digest)| !objects.contains(digest)) {
-            let message =
-                format!("{}: no file has the lock's digest {digest}", crate::io::http::public(&url));
+        if let Some(own) = lock.selection.own_files().find(|own| !objects.contains(own.sha256)) {
+            let url = crate::io::http::public(&own.url);
+            let message = format!("{url}: no file has the lock's digest {}", own.sha256);
             return Err(ProofError::new("bundle-artifact-absent", message));
         }
         for artifact in &lock.artifacts {

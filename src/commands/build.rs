@@ -70,7 +70,7 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
     let artifacts: Vec<&PlannedArtifact> = written.plan.artifacts().collect();
     let verified = job.run(&artifacts, Depth::Bytes)?;
     if packs {
-        return written.bundle(&media(&verified, &job.updates(&written.plan)?), printer);
+        return written.bundle(&media(&verified, &job.own_files(&written.plan)?), printer);
     }
     let tools = tools(args.packer.as_ref(), &written.plan, &job)?;
     let options = Options { tools, on_error: args.on_error };

@@ -23,7 +23,7 @@ use crate::model::resource::PinAlgorithm;
 use crate::ui::{Downloads, Printer};
 
 use super::fetch::all;
-use super::network::{fetcher, headers, request, store, updates};
+use super::network::{fetcher, headers, own_files, request, store};
 use super::prepare::{Trees, trees};
 use super::scripts::replace;
 
@@ -193,8 +193,8 @@ impl Carry<'_> {
                 request(artifact, component.as_deref())
             })
             .collect::<anyhow::Result<Vec<Request>>>()?;
-        let updates = updates(&lock.selection)?;
-        for (request, fetched) in updates.iter().zip(self.fetch(&updates)?) {
+        let own = own_files(&lock.selection)?;
+        for (request, fetched) in own.iter().zip(self.fetch(&own)?) {
             self.file(OBJECTS, &fetched);
             self.origins.insert(request.url.clone(), fetched.sha256().to_owned());
         }

@@ -17,7 +17,7 @@ use crate::tools::{Tools, install};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
-use super::network::{absolute, fetcher, request, updates};
+use super::network::{absolute, fetcher, own_files, request};
 use super::prepare::{Trees, locked_plan_and_policy, planned_tools, trees};
 
 /// What `imagegen fetch` says of each file.
@@ -41,7 +41,7 @@ pub(super) fn fetch(args: &FetchArgs, manifests: Option<&Path>, printer: &Printe
     let artifacts: Vec<&PlannedArtifact> = plan.artifacts().collect();
     let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
     let verified = job.run(&artifacts, Depth::Bytes)?;
-    job.updates(&plan)?;
+    job.own_files(&plan)?;
     let output: Vec<FetchOutput> = verified
         .iter()
         .map(|verified| FetchOutput {
@@ -87,9 +87,9 @@ impl Job<'_> {
         stated.find(|(algorithm, digest)| store.find(*algorithm, digest).is_some())
     }
 
-    /// Fetches updates that are files; their digests stand in the image definition.
-    pub(super) fn updates(&self, plan: &Plan) -> anyhow::Result<Vec<Fetched>> {
-        self.fetch(&updates(&plan.selection)?)
+    /// Fetches what the image definition names with digests of its own, which stand in the image definition.
+    pub(super) fn own_files(&self, plan: &Plan) -> anyhow::Result<Vec<Fetched>> {
+        self.fetch(&own_files(&plan.selection)?)
     }
 
     fn fetch(&self, requests: &[Request]) -> anyhow::Result<Vec<Fetched>> {

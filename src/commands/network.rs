@@ -11,7 +11,6 @@ use crate::fetch::{Fetcher, MAX_SIZE, Request};
 use crate::io::http::{Http, Options, Patience, Secret};
 use crate::io::store::Store;
 use crate::model::component::Component;
-use crate::model::overrides::mirrored;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
@@ -71,23 +70,18 @@ pub(super) fn request(artifact: &PlannedArtifact, component: Option<&Component>)
     })
 }
 
-/// What the network is asked for the updates that are files.
+/// What the network is asked for the files that the image definition names itself.
 ///
 /// # Errors
 /// As [`request`].
-pub(super) fn updates(selection: &ImageDefinition) -> anyhow::Result<Vec<Request>> {
-    let files = selection.updates.iter().flat_map(|updates| &updates.files);
-    files
+pub(super) fn own_files(selection: &ImageDefinition) -> anyhow::Result<Vec<Request>> {
+    selection
+        .own_files()
         .map(|file| {
-            let moved = mirrored(&selection.overrides, &file.url);
-            let url = moved.as_ref().map_or(&file.url, |(url, _)| url);
             Ok(Request {
-                digests: vec![(PinAlgorithm::Sha256, file.sha256.clone())],
-                headers: match moved {
-                    Some((_, names)) => headers(names, &file.kb)?,
-                    None => Vec::new(),
-                },
-                ..Request::unknown(&file.kb, url, MAX_SIZE)
+                digests: vec![(PinAlgorithm::Sha256, file.sha256.to_owned())],
+                headers: headers(&file.headers, &file.name)?,
+                ..Request::unknown(&file.name, &file.url, MAX_SIZE)
             })
         })
         .collect()

@@ -62,6 +62,7 @@ pub fn facts(
     fact("images", json!(plan.images));
     fact("proxy", proxy(&plan.proxy));
     fact("updates", updates(plan, &cache));
+    fact("volumePlugins", volume_plugins(plan));
     fact("network", network(plan.selection.network.as_ref()));
     fact("mirrors", mirrors(plan));
     fact("features", json!(situation.features));
@@ -149,6 +150,23 @@ fn updates(plan: &Plan, cache: &str) -> Value {
     let search = json!({ "kbs": updates.kbs, "categories": categories });
     let searches = !updates.kbs.is_empty() || !updates.categories.is_empty();
     json!({ "files": files, "searches": if searches { json!([search]) } else { json!([]) } })
+}
+
+/// Folders of volume plugins, and their files with the folder of each.
+fn volume_plugins(plan: &Plan) -> Value {
+    let plugins = &plan.selection.volume_plugins;
+    let named = plugins.iter().flat_map(|(plugin, files)| files.iter().map(move |file| (plugin, file)));
+    let files: Vec<Value> = named
+        .map(|(plugin, file)| {
+            let moved = mirrored(&plan.selection.overrides, &file.url).map(|(url, _)| url);
+            json!({
+                "plugin": plugin, "file": file.file, "url": moved.as_ref().unwrap_or(&file.url),
+                "algorithm": "sha256", "digest": file.sha256,
+            })
+        })
+        .collect();
+    let folders: Vec<&String> = plugins.keys().collect();
+    json!({ "folders": folders, "files": files })
 }
 
 /// How the guest's own scripts are started, and what must be trusted for it.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::choice::{Cni, Delivery, HostAccess, Runtime, UpdateCategory};
-use super::overrides::Overrides;
+use super::overrides::{Overrides, mirrored};
 use super::version::Version;
 
 /// `imagegen.json`, and equally what the flags say.
@@ -35,6 +35,9 @@ pub struct ImageDefinition {
     pub delivery: Option<Delivery>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates: Option<Updates>,
+    /// FlexVolume plugins, `vendor~driver` → its files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub volume_plugins: BTreeMap<String, Vec<PluginFile>>,
     /// Optional features (`imagegen list features`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
@@ -122,6 +125,29 @@ pub struct UpdateFile {
     pub sha256: String,
 }
 
+/// A file of a volume plugin: a provider's own, so its digest is the provider's to state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PluginFile {
+    /// `smb.cmd`
+    pub file: String,
+    pub url: String,
+    pub sha256: String,
+}
+
+/// A file that the image definition names with its digest, where overrides have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnFile<'a> {
+    /// As messages name it.
+    pub name: String,
+    pub url: String,
+    pub sha256: &'a str,
+    /// Whether a mirror is named for it.
+    pub moved: bool,
+    /// HTTP header → environment variable that holds its value.
+    pub headers: BTreeMap<String, String>,
+}
+
 /// Another Packer or other plugins than the catalog pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -134,6 +160,25 @@ pub struct PackerChoice {
 }
 
 impl ImageDefinition {
+    /// Files beside the catalog's: updates, and those of volume plugins.
+    pub fn own_files(&self) -> impl Iterator<Item = OwnFile<'_>> {
+        let updates = self.updates.iter().flat_map(|updates| &updates.files);
+        let updates = updates.map(|file| (file.kb.clone(), &file.url, &file.sha256));
+        let plugins = self.volume_plugins.iter().flat_map(|(plugin, files)| {
+            files.iter().map(move |file| (format!("{plugin}/{}", file.file), &file.url, &file.sha256))
+        });
+        updates.chain(plugins).map(|(name, url, sha256)| {
+            let moved = mirrored(&self.overrides, url);
+            OwnFile {
+                name,
+                sha256,
+                moved: moved.is_some(),
+                headers: moved.as_ref().map(|(_, names)| (*names).clone()).unwrap_or_default(),
+                url: moved.map_or_else(|| url.clone(), |(url, _)| url),
+            }
+        })
+    }
+
     /// `self` where it says something, else `base`; lists and maps of both, `self` last and winning.
     #[must_use]
     pub fn over(self, base: Self) -> Self {
@@ -156,6 +201,7 @@ impl ImageDefinition {
             host_access: self.host_access.or(base.host_access),
             delivery: self.delivery.or(base.delivery),
             updates: self.updates.or(base.updates),
+            volume_plugins: merged(base.volume_plugins, self.volume_plugins),
             features: joined(base.features, self.features),
             network: self.network.or(base.network),
             mirrors: merged(base.mirrors, self.mirrors),

@@ -65,9 +65,10 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
         }
     }
     for file in &updates.files {
-        let hexadecimal = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let pinned = file.sha256.len() == 64 && file.sha256.bytes().all(hexadecimal);
-        if !pinned || !file.url.starts_with("https://") || !file.url.to_lowercase().ends_with(".msu") {
+        if !is_sha256(&file.sha256)
+            || !file.url.starts_with("https://")
+            || !file.url.to_lowercase().ends_with(".msu")
+        {
             refusals.push(Refusal::new(
                 "update-file",
                 format!("the file of {} is not pinned: {}", file.kb, file.url),
@@ -76,6 +77,7 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
             ));
         }
     }
+    volume_plugins(selection, refusals);
     for (registry, urls) in &selection.mirrors {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':' | b'_');
         let url = |url: &String| {
@@ -105,5 +107,40 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
         let remedy = "write addresses as `10.96.0.0/12` and names as `cluster.local`".to_owned();
         let reason = format!("`{value}` is no part of a network");
         refusals.push(Refusal::new("network", reason, remedy, "windows-node-spec 2.2"));
+    }
+}
+
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Plugins become folders and files, which the kubelet runs as SYSTEM.
+fn volume_plugins(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
+    const SOURCE: &str = "windows-node-spec H6";
+    let plain = |text: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        !text.is_empty() && !text.starts_with('.') && !text.ends_with('.') && text.bytes().all(known)
+    };
+    for (plugin, files) in &selection.volume_plugins {
+        let named = plugin.split_once('~').is_some_and(|(vendor, driver)| plain(vendor) && plain(driver));
+        if !named || files.is_empty() {
+            refusals.push(Refusal::new(
+                "volume-plugin",
+                format!("`{plugin}` is no volume plugin with files"),
+                "name it as the kubelet looks for it, `microsoft.com~smb.cmd`, with at least one file",
+                SOURCE,
+            ));
+        }
+        for file in files
+            .iter()
+            .filter(|it| !plain(&it.file) || !is_sha256(&it.sha256) || !it.url.starts_with("https://"))
+        {
+            refusals.push(Refusal::new(
+                "volume-plugin",
+                format!("the file {} of {plugin} is not pinned: {}", file.file, file.url),
+                "give a plain file name, an `https` URL and the SHA-256 in lower case",
+                SOURCE,
+            ));
+        }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::model::choice::Delivery;
-use crate::model::overrides::{is_prefix, mirrored};
+use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
-use crate::model::selection::ImageDefinition;
+use crate::model::selection::{ImageDefinition, OwnFile};
 use crate::model::target::Target;
 use crate::model::url::host;
 
@@ -47,9 +47,8 @@ pub(super) fn check(
                 .filter(|artifact| !served_by_provider(artifact, selection))
                 .map(|artifact| host(&artifact.url))
                 .collect();
-            let updates = selection.updates.iter().flat_map(|updates| &updates.files);
-            let moved = |url: &str| mirrored(&selection.overrides, url).is_some();
-            elsewhere.extend(updates.filter(|file| !moved(&file.url)).map(|file| host(&file.url)));
+            let own: Vec<OwnFile<'_>> = selection.own_files().filter(|file| !file.moved).collect();
+            elsewhere.extend(own.iter().map(|file| host(&file.url)));
             if !elsewhere.is_empty() {
                 let hosts: Vec<&str> = elsewhere.into_iter().collect();
                 refusals.push(Refusal::new(
