@@ -228,7 +228,7 @@ fn comes(scene: &Scene<'_>, selection: &str) {
 
 /// The real programs notice the mistake and name it.
 fn stays_away(scene: &Scene<'_>, mistake: &Mistake, prefix: &Path) {
-    let plan = mistakes::guest_plan(mistake, mistakes::overrides(&scene.test.folder)).unwrap();
+    let plan = mistakes::guest_plan(mistake, &mistakes::overrides(&scene.test.folder)).unwrap();
     let wine = Wine::new(prefix, scene.programs);
     let laid = guest::lay(&wine, &plan);
     std::fs::write(wine.path(PLAN), plan.to_string()).unwrap();
