@@ -2,6 +2,7 @@
 //! guest plan and by nothing else, against a real API server in a network of its own.
 
 mod cluster;
+mod compare;
 mod guest;
 mod mirror;
 mod mistakes;
@@ -217,18 +218,18 @@ fn comes(scene: &Scene<'_>, selection: &str) {
     let before = wine.snapshot();
     let laid = guest::lay(&wine, &plan);
     let predicted = predicted(scene.test, selection);
-    guest::compare(&wine, &before, &laid, &predicted);
+    compare::machine(&wine, &before, &laid, &predicted);
     let _held = scene.start(&wine, &laid, true);
     join(scene, &wine);
     ready(scene, &wine);
     told(&scene.node(NODE));
-    guest::compare_lines(&wine, &predicted);
+    compare::lines(&wine, &predicted);
     reset(&wine, &predicted);
 }
 
 /// The real programs notice the mistake and name it.
 fn stays_away(scene: &Scene<'_>, mistake: &Mistake, prefix: &Path) {
-    let plan = mistakes::guest_plan(mistake, mistakes::overrides(&scene.test.folder)).unwrap();
+    let plan = mistakes::guest_plan(mistake, &mistakes::overrides(&scene.test.folder)).unwrap();
     let wine = Wine::new(prefix, scene.programs);
     let laid = guest::lay(&wine, &plan);
     std::fs::write(wine.path(PLAN), plan.to_string()).unwrap();
@@ -292,9 +293,12 @@ fn drifts(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
     assert_eq!(node["metadata"]["labels"]["team"], Value::Null);
     let resources = plan["resources"].as_array().unwrap();
     let service = resources.iter().find(|it| it["properties"]["serviceName"] == "kubelet").unwrap();
-    let more = guest::behind(wine, &service["properties"]);
+    let more = compare::behind(wine, &service["properties"]);
     assert!(more.contains("--node-labels=team=web"), "{more}");
-    assert_eq!(guest::command_line(wine, "kubelet"), service["properties"]["commandLine"].as_str().unwrap());
+    assert_eq!(
+        compare::command_line(wine, "kubelet"),
+        service["properties"]["commandLine"].as_str().unwrap()
+    );
 }
 
 /// The mirror holds what the selection's plan downloads.
@@ -418,7 +422,7 @@ fn reset(wine: &Wine, predicted: &Value) {
     }
     let applied = wine.run(60, &[JOINNODE, "apply", PLAN]);
     assert!(applied.status.success(), "{}", text(&applied));
-    guest::compare_lines(wine, predicted);
+    compare::lines(wine, predicted);
 }
 
 pub fn text(output: &Output) -> String {

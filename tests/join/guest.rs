@@ -4,7 +4,7 @@
 //! has nothing of (firewall, Defender, port ranges, power plan, …) is only counted, so that a type that
 //! nobody thought of fails.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -14,12 +14,12 @@ use serde_json::{Map, Value};
 
 use super::wine::Wine;
 
-const SERVICES: &str = r"HKLM:\SYSTEM\CurrentControlSet\Services";
-const ENVIRONMENT: &str = r"HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment";
+pub const SERVICES: &str = r"HKLM:\SYSTEM\CurrentControlSet\Services";
+pub const ENVIRONMENT: &str = r"HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment";
 /// Windows' own PATH, which the plan adds to.
-const PATH: &str =
+pub const PATH: &str =
     r"C:\windows\system32;C:\windows;C:\windows\system32\wbem;C:\windows\system32\WindowsPowerShell\v1.0";
-const WRAPPER: &str = r"C:\windows\svcwrap.exe";
+pub const WRAPPER: &str = r"C:\windows\svcwrap.exe";
 /// Types of which Wine has nothing to set.
 const RECORDED: &[&str] = &[
     "assertion",
@@ -76,7 +76,7 @@ pub fn lay(wine: &Wine, plan: &Value) -> Laid {
     laid
 }
 
-fn text<'a>(properties: &'a Value, name: &str) -> &'a str {
+pub fn text<'a>(properties: &'a Value, name: &str) -> &'a str {
     properties[name].as_str().unwrap_or_else(|| panic!("no {name} in {properties}"))
 }
 
@@ -228,7 +228,7 @@ impl Laid {
     }
 }
 
-fn start(kind: &Value) -> u32 {
+pub fn start(kind: &Value) -> u32 {
     match kind.as_str().unwrap() {
         "auto" | "delayed" => 2,
         "manual" => 3,
@@ -306,155 +306,4 @@ pub fn network(wine: &Wine) {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("10-test.conf"), r#"{"cniVersion":"0.3.1","name":"test","type":"sdnbridge"}"#)
         .unwrap();
-}
-
-/// What lies there is what `imagegen plan --state` predicted, in both directions.
-pub fn compare(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
-    let list = |name: &str| predicted[name].as_array().unwrap().clone();
-    let mut expected = BTreeSet::new();
-    for entry in list("files") {
-        let path = text(&entry, "path");
-        expected.insert(path.to_lowercase());
-        if let Some(content) = entry["content"].as_str() {
-            assert_eq!(fs::read_to_string(wine.path(path)).unwrap_or_default(), content, "{path}");
-        }
-    }
-    for entry in list("packages") {
-        expected.insert(text(&entry, "creates").to_lowercase());
-    }
-    for entry in list("links") {
-        expected.insert(text(&entry, "path").to_lowercase());
-        let target = fs::read_link(wine.path(text(&entry, "path"))).unwrap();
-        assert_eq!(target, wine.path(text(&entry, "target")));
-    }
-    let mut folders: BTreeSet<String> =
-        list("directories").iter().map(|entry| format!("{}\\", text(entry, "path").to_lowercase())).collect();
-    let before: BTreeSet<&String> = before.iter().collect();
-    folders.retain(|folder| !before.contains(folder));
-    let after = wine.snapshot();
-    let new: BTreeSet<String> = after.iter().filter(|path| !before.contains(path)).cloned().collect();
-    // Folders above what is predicted come with it.
-    for path in expected.clone().iter().chain(folders.clone().iter()) {
-        for (at, _) in path.match_indices('\\').skip(1) {
-            let folder = path[..=at].to_owned();
-            if !before.contains(&folder) {
-                folders.insert(folder);
-            }
-        }
-    }
-    let wanted: BTreeSet<String> = expected.into_iter().chain(folders).collect();
-    let missing: Vec<&String> = wanted.difference(&new).collect();
-    let surplus: Vec<&String> = new.difference(&wanted).collect();
-    assert!(missing.is_empty() && surplus.is_empty(), "missing: {missing:#?}\nsurplus: {surplus:#?}");
-    for entry in list("absent") {
-        if ["file", "directory"].contains(&text(&entry, "kind")) {
-            assert!(!wine.path(text(&entry, "name")).exists(), "{entry}");
-        }
-    }
-    compare_dependencies(wine, predicted);
-    let own = compare_lines(wine, predicted);
-    let laid: BTreeSet<&str> = laid
-        .services
-        .iter()
-        .filter(|(_, service)| service.contains_key("commandLine"))
-        .map(|(name, _)| name.as_str())
-        .collect();
-    assert_eq!(laid, own.iter().map(String::as_str).collect());
-}
-
-/// Registry, environment and services are as predicted, command lines with what files add to them. Gives the
-/// services that are the plan's own.
-pub fn compare_lines(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
-    compare_registry(wine, predicted);
-    compare_services(wine, predicted)
-}
-
-/// What the file of a predicted command line has to say by now, with a blank before it.
-pub fn behind(wine: &Wine, owner: &Value) -> String {
-    let Some(file) = owner["argumentsFile"].as_object() else { return String::new() };
-    let Ok(line) = fs::read_to_string(wine.path(file["path"].as_str().unwrap())) else {
-        return String::new();
-    };
-    let value = line.strip_prefix(&format!("{}=", file["variable"].as_str().unwrap())).unwrap();
-    // What kubeadm writes is a text of Go's, and JSON's where nothing special is in it.
-    let value: String = serde_json::from_str(value).unwrap();
-    if value.is_empty() { value } else { format!(" {value}") }
-}
-
-/// The command line of a service. Wine's service manager writes it as the other kind than what the plan laid.
-pub fn command_line(wine: &Wine, name: &str) -> String {
-    let values = wine.values(&format!("{SERVICES}\\{name}"));
-    values["ImagePath"].split_once(' ').unwrap().1.to_owned()
-}
-
-fn compare_registry(wine: &Wine, predicted: &Value) {
-    let mut seen = BTreeMap::new();
-    for entry in predicted["registry"].as_array().unwrap() {
-        let key = text(entry, "key");
-        let values = seen.entry(key.to_owned()).or_insert_with(|| wine.values(key));
-        let expected = match text(entry, "kind") {
-            "DWord" => format!("REG_DWORD 0x{:x}", entry["data"].as_u64().unwrap()),
-            "String" => format!("REG_SZ {}", entry["data"].as_str().unwrap()),
-            "ExpandString" => {
-                format!("REG_EXPAND_SZ {}{}", entry["data"].as_str().unwrap(), behind(wine, entry))
-            }
-            other => panic!("{other}: nobody compares it ({entry})"),
-        };
-        assert_eq!(values.get(text(entry, "name")), Some(&expected), "{entry}");
-    }
-    let values = wine.values(ENVIRONMENT);
-    for entry in predicted["environment"].as_array().unwrap() {
-        assert_eq!(values[text(entry, "name")], format!("REG_SZ {}", text(entry, "value")));
-    }
-    let path: Vec<&str> =
-        predicted["path"].as_array().unwrap().iter().map(|entry| text(entry, "entry")).collect();
-    let rest = values["PATH"].strip_prefix(&format!("REG_EXPAND_SZ {PATH};")).unwrap();
-    let mut laid: Vec<&str> = rest.split(';').collect();
-    laid.sort_unstable();
-    let mut path = path;
-    path.sort_unstable();
-    assert_eq!(laid, path);
-}
-
-fn compare_services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
-    let mut own = BTreeSet::new();
-    for service in predicted["services"].as_array().unwrap() {
-        let name = text(service, "name");
-        let Some(program) = service["program"].as_str() else { continue };
-        own.insert(name.to_owned());
-        let mut words = vec![program.to_owned()];
-        let arguments = service["arguments"].as_array().into_iter().flatten();
-        words.extend(arguments.map(|word| word.as_str().unwrap().to_owned()));
-        let line: Vec<String> = words
-            .iter()
-            .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() })
-            .collect();
-        let values = wine.values(&format!("{SERVICES}\\{name}"));
-        let line = line.join(" ") + &behind(wine, service);
-        let found = command_line(wine, name);
-        if found == WRAPPER {
-            continue;
-        }
-        assert_eq!(found, line, "{name}");
-        assert_eq!(values["Start"], format!("REG_DWORD 0x{:x}", start(&service["startType"])), "{name}");
-    }
-    own
-}
-
-/// Wine's service manager loses them when it saves a change: so they are compared before the first.
-fn compare_dependencies(wine: &Wine, predicted: &Value) {
-    for service in predicted["services"].as_array().unwrap() {
-        let name = text(service, "name");
-        if service["program"].is_null() {
-            continue;
-        }
-        let values = wine.values(&format!("{SERVICES}\\{name}"));
-        let depends: Vec<&str> =
-            service["dependsOn"].as_array().into_iter().flatten().map(|one| one.as_str().unwrap()).collect();
-        let found = values
-            .get("DependOnService")
-            .map(|text| text.trim_start_matches("REG_MULTI_SZ "))
-            .unwrap_or_default();
-        assert_eq!(found.split("\\0").filter(|part| !part.is_empty()).collect::<Vec<_>>(), depends, "{name}");
-    }
 }

@@ -186,7 +186,7 @@ fn mistaken(made: &Made) -> Trees {
     trees
 }
 
-fn definition(mistake: &Mistake, overrides: Value) -> ImageDefinition {
+fn definition(mistake: &Mistake, overrides: &Value) -> ImageDefinition {
     let mut definition = json!({
         "target": "azure", "kubernetes": mistake.kubernetes, "hostAccess": "services", "overrides": overrides,
     });
@@ -200,7 +200,7 @@ fn definition(mistake: &Mistake, overrides: Value) -> ImageDefinition {
 }
 
 /// The guest plan with the mistake in it, or why there is none.
-pub fn guest_plan(mistake: &Mistake, overrides: Value) -> anyhow::Result<Value> {
+pub fn guest_plan(mistake: &Mistake, overrides: &Value) -> anyhow::Result<Value> {
     let trees = mistaken(&mistake.made);
     let plan = plan(&definition(mistake, overrides), &trees)?;
     let (guest, _) = predicted(&plan, &trees)?;
@@ -223,7 +223,7 @@ fn each_mistake_is_refused_or_is_one_for_the_join() {
             test.line(&format!("--k8s {} {line}", mistake.kubernetes)).fails(3, &[said]);
             continue;
         }
-        match (guest_plan(mistake, json!({})), &mistake.found) {
+        match (guest_plan(mistake, &json!({})), &mistake.found) {
             (Err(error), Found::Refused(said)) => {
                 let told = format!("{error:#}");
                 assert!(told.contains(said), "{name}: {told}");

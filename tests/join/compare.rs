@@ -1,0 +1,160 @@
+//! What was laid, beside what imagegen predicted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde_json::Value;
+
+use super::guest::{ENVIRONMENT, Laid, PATH, SERVICES, WRAPPER, start, text};
+use super::wine::Wine;
+
+/// What lies there is what `imagegen plan --state` predicted, in both directions.
+pub fn machine(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
+    let list = |name: &str| predicted[name].as_array().unwrap().clone();
+    let mut expected = BTreeSet::new();
+    for entry in list("files") {
+        let path = text(&entry, "path");
+        expected.insert(path.to_lowercase());
+        if let Some(content) = entry["content"].as_str() {
+            assert_eq!(fs::read_to_string(wine.path(path)).unwrap_or_default(), content, "{path}");
+        }
+    }
+    for entry in list("packages") {
+        expected.insert(text(&entry, "creates").to_lowercase());
+    }
+    for entry in list("links") {
+        expected.insert(text(&entry, "path").to_lowercase());
+        let target = fs::read_link(wine.path(text(&entry, "path"))).unwrap();
+        assert_eq!(target, wine.path(text(&entry, "target")));
+    }
+    let mut folders: BTreeSet<String> =
+        list("directories").iter().map(|entry| format!("{}\\", text(entry, "path").to_lowercase())).collect();
+    let before: BTreeSet<&String> = before.iter().collect();
+    folders.retain(|folder| !before.contains(folder));
+    let after = wine.snapshot();
+    let new: BTreeSet<String> = after.iter().filter(|path| !before.contains(path)).cloned().collect();
+    // Folders above what is predicted come with it.
+    for path in expected.clone().iter().chain(folders.clone().iter()) {
+        for (at, _) in path.match_indices('\\').skip(1) {
+            let folder = path[..=at].to_owned();
+            if !before.contains(&folder) {
+                folders.insert(folder);
+            }
+        }
+    }
+    let wanted: BTreeSet<String> = expected.into_iter().chain(folders).collect();
+    let missing: Vec<&String> = wanted.difference(&new).collect();
+    let surplus: Vec<&String> = new.difference(&wanted).collect();
+    assert!(missing.is_empty() && surplus.is_empty(), "missing: {missing:#?}\nsurplus: {surplus:#?}");
+    for entry in list("absent") {
+        if ["file", "directory"].contains(&text(&entry, "kind")) {
+            assert!(!wine.path(text(&entry, "name")).exists(), "{entry}");
+        }
+    }
+    dependencies(wine, predicted);
+    let own = lines(wine, predicted);
+    let laid: BTreeSet<&str> = laid
+        .services
+        .iter()
+        .filter(|(_, service)| service.contains_key("commandLine"))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(laid, own.iter().map(String::as_str).collect());
+}
+
+/// Registry, environment and services are as predicted, command lines with what files add to them. Gives the
+/// services that are the plan's own.
+pub fn lines(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
+    registry(wine, predicted);
+    services(wine, predicted)
+}
+
+/// What the file of a predicted command line has to say by now, with a blank before it.
+pub fn behind(wine: &Wine, owner: &Value) -> String {
+    let Some(file) = owner["argumentsFile"].as_object() else { return String::new() };
+    let Ok(line) = fs::read_to_string(wine.path(file["path"].as_str().unwrap())) else {
+        return String::new();
+    };
+    let value = line.strip_prefix(&format!("{}=", file["variable"].as_str().unwrap())).unwrap();
+    // What kubeadm writes is a text of Go's, and JSON's where nothing special is in it.
+    let value: String = serde_json::from_str(value).unwrap();
+    if value.is_empty() { value } else { format!(" {value}") }
+}
+
+/// The command line of a service. Wine's service manager writes it as the other kind than what the plan laid.
+pub fn command_line(wine: &Wine, name: &str) -> String {
+    let values = wine.values(&format!("{SERVICES}\\{name}"));
+    values["ImagePath"].split_once(' ').unwrap().1.to_owned()
+}
+
+fn registry(wine: &Wine, predicted: &Value) {
+    let mut seen = BTreeMap::new();
+    for entry in predicted["registry"].as_array().unwrap() {
+        let key = text(entry, "key");
+        let values = seen.entry(key.to_owned()).or_insert_with(|| wine.values(key));
+        let expected = match text(entry, "kind") {
+            "DWord" => format!("REG_DWORD 0x{:x}", entry["data"].as_u64().unwrap()),
+            "String" => format!("REG_SZ {}", entry["data"].as_str().unwrap()),
+            "ExpandString" => {
+                format!("REG_EXPAND_SZ {}{}", entry["data"].as_str().unwrap(), behind(wine, entry))
+            }
+            other => panic!("{other}: nobody compares it ({entry})"),
+        };
+        assert_eq!(values.get(text(entry, "name")), Some(&expected), "{entry}");
+    }
+    let values = wine.values(ENVIRONMENT);
+    for entry in predicted["environment"].as_array().unwrap() {
+        assert_eq!(values[text(entry, "name")], format!("REG_SZ {}", text(entry, "value")));
+    }
+    let path: Vec<&str> =
+        predicted["path"].as_array().unwrap().iter().map(|entry| text(entry, "entry")).collect();
+    let rest = values["PATH"].strip_prefix(&format!("REG_EXPAND_SZ {PATH};")).unwrap();
+    let mut laid: Vec<&str> = rest.split(';').collect();
+    laid.sort_unstable();
+    let mut path = path;
+    path.sort_unstable();
+    assert_eq!(laid, path);
+}
+
+fn services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
+    let mut own = BTreeSet::new();
+    for service in predicted["services"].as_array().unwrap() {
+        let name = text(service, "name");
+        let Some(program) = service["program"].as_str() else { continue };
+        own.insert(name.to_owned());
+        let mut words = vec![program.to_owned()];
+        let arguments = service["arguments"].as_array().into_iter().flatten();
+        words.extend(arguments.map(|word| word.as_str().unwrap().to_owned()));
+        let line: Vec<String> = words
+            .iter()
+            .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() })
+            .collect();
+        let values = wine.values(&format!("{SERVICES}\\{name}"));
+        let line = line.join(" ") + &behind(wine, service);
+        let found = command_line(wine, name);
+        if found == WRAPPER {
+            continue;
+        }
+        assert_eq!(found, line, "{name}");
+        assert_eq!(values["Start"], format!("REG_DWORD 0x{:x}", start(&service["startType"])), "{name}");
+    }
+    own
+}
+
+/// Wine's service manager loses them when it saves a change: so they are compared before the first.
+fn dependencies(wine: &Wine, predicted: &Value) {
+    for service in predicted["services"].as_array().unwrap() {
+        let name = text(service, "name");
+        if service["program"].is_null() {
+            continue;
+        }
+        let values = wine.values(&format!("{SERVICES}\\{name}"));
+        let depends: Vec<&str> =
+            service["dependsOn"].as_array().into_iter().flatten().map(|one| one.as_str().unwrap()).collect();
+        let found = values
+            .get("DependOnService")
+            .map(|text| text.trim_start_matches("REG_MULTI_SZ "))
+            .unwrap_or_default();
+        assert_eq!(found.split("\\0").filter(|part| !part.is_empty()).collect::<Vec<_>>(), depends, "{name}");
+    }
+}
