@@ -2,7 +2,6 @@
 //! warns of none, and loads the CRI plugin with it.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::Receiver;
 
@@ -93,10 +92,7 @@ struct Machine {
 
 fn machine() -> Option<Machine> {
     let programs = join::programs()?;
-    let Some(built) = std::env::var_os("IMAGEGEN_TEST_CONTAINERD").map(PathBuf::from) else {
-        println!("skipped: needs wine and the programs of ci/containerd/build (IMAGEGEN_TEST_CONTAINERD)");
-        return None;
-    };
+    let built = join::containerds()?;
     let test = Test::new();
     let wine = Wine::new(&test.folder.join("prefix"), &programs);
     wine.import(WINDOWS);

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
+use crate::join::daemons::Daemons;
 use crate::join::{programs, text};
 use crate::support::{Test, files};
 
@@ -49,7 +50,7 @@ struct Server {
     test: Test,
     kubectl: PathBuf,
     port: u16,
-    children: Vec<Child>,
+    daemons: Daemons,
 }
 
 fn free() -> u16 {
@@ -60,17 +61,18 @@ impl Server {
     fn start(programs: &Path, program: &Path, arguments: &str) -> Self {
         let test = Test::new().file("tokens.csv", "admin,admin,1,system:masters\nalice,alice,2\n");
         let kubectl = programs.join("1.36.0/linux/kubectl");
-        let mut server = Self { test, kubectl, port: free(), children: Vec::new() };
+        let daemons = Daemons::new(&test.folder);
+        let mut server = Self { test, kubectl, port: free(), daemons };
         server.keys();
         let (clients, peers, port) = (free(), free(), server.port);
-        server.daemon(
+        server.daemons.start(
             &programs.join("etcd"),
             &format!(
                 "--data-dir etcd --unsafe-no-fsync --listen-peer-urls http://127.0.0.1:{peers} \
                  --listen-client-urls http://127.0.0.1:{clients} --advertise-client-urls http://127.0.0.1:{clients}"
             ),
         );
-        server.daemon(
+        server.daemons.start(
             program,
             &format!(
                 "--etcd-servers=http://127.0.0.1:{clients} --bind-address=127.0.0.1 --secure-port={port} \
@@ -95,20 +97,6 @@ impl Server {
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", text(&made));
-    }
-
-    fn daemon(&mut self, program: &Path, arguments: &str) {
-        let name = program.file_name().unwrap().to_str().unwrap();
-        let log = std::fs::File::create(self.test.folder.join(format!("{name}.log"))).unwrap();
-        let child = Command::new(program)
-            .args(arguments.split_whitespace())
-            .current_dir(&self.test.folder)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        self.children.push(child);
     }
 
     fn try_kubectl(&self, user: &str, arguments: &str) -> Output {
@@ -213,16 +201,6 @@ impl Server {
         let set = self.kubectl(&format!("--namespace {namespace} get daemonset {name} --output json"));
         let set: Value = serde_json::from_slice(&set.stdout).unwrap();
         set["spec"]["template"]["spec"].clone()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        for child in self.children.iter_mut().rev() {
-            // It may have ended by itself.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }
 

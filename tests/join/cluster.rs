@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
+
+use super::daemons::Daemons;
 
 /// Version of the control plane: 1.36.0 takes nodes of every version that is tried here.
 const CONTROL: &str = "1.36.0";
@@ -11,7 +13,7 @@ pub struct Cluster {
     folder: PathBuf,
     programs: PathBuf,
     version: String,
-    children: Vec<Child>,
+    daemons: Daemons,
 }
 
 impl Cluster {
@@ -21,7 +23,7 @@ impl Cluster {
             folder: folder.to_owned(),
             programs: programs.to_owned(),
             version: version.to_owned(),
-            children: Vec::new(),
+            daemons: Daemons::new(folder),
         };
         cluster.configure();
         cluster.credentials();
@@ -120,36 +122,22 @@ imageGCHighThresholdPercent: 100
         ]
         .join(" ");
         let control = self.programs.join(CONTROL).join("linux");
-        self.daemon(
+        self.daemons.start(
             &self.programs.join("etcd"),
             "--data-dir etcd --listen-client-urls http://127.0.0.1:12379 --advertise-client-urls http://127.0.0.1:12379 --listen-peer-urls http://127.0.0.1:12380 --unsafe-no-fsync",
         );
-        self.daemon(&control.join("kube-apiserver"), &arguments);
+        self.daemons.start(&control.join("kube-apiserver"), &arguments);
         let answer = Command::new("curl")
             .args(["-sk", "--fail", "--retry", "90", "--retry-delay", "1", "--retry-all-errors"])
             .arg("https://127.0.0.1:6443/readyz")
             .output()
             .unwrap();
         assert_eq!(super::text(&answer), "ok", "{}", self.log("kube-apiserver"));
-        self.daemon(&control.join("kube-controller-manager"), &manager);
+        self.daemons.start(&control.join("kube-controller-manager"), &manager);
     }
 
     fn log(&self, name: &str) -> String {
         fs::read_to_string(self.folder.join(format!("{name}.log"))).unwrap_or_default()
-    }
-
-    fn daemon(&mut self, program: &Path, arguments: &str) {
-        let name = program.file_name().unwrap().to_str().unwrap();
-        let log = fs::File::create(self.folder.join(format!("{name}.log"))).unwrap();
-        let child = Command::new(program)
-            .args(arguments.split(' '))
-            .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        self.children.push(child);
     }
 
     fn upload(&self) {
@@ -231,15 +219,5 @@ imageGCHighThresholdPercent: 100
             .env("HOME", &self.folder)
             .output()
             .unwrap()
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        for child in self.children.iter_mut().rev() {
-            // It may have ended by itself.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }

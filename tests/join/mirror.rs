@@ -45,7 +45,7 @@ impl Mirror {
                 for member in properties["members"].as_array().unwrap() {
                     let member = tree.join(member["member"].as_str().unwrap());
                     fs::create_dir_all(member.parent().unwrap()).unwrap();
-                    program(programs, plan["kubernetes"].as_str().unwrap(), real, &member);
+                    program(programs, plan["kubernetes"].as_str().unwrap(), real, name, &member);
                 }
                 pack(&tree, &self.folder.join(name));
                 fs::remove_dir_all(&tree).unwrap();
@@ -104,10 +104,11 @@ fn component(url: &str) -> &'static str {
 }
 
 /// The program that a member of an archive is; for those that no test starts, a text in its place.
-fn program(programs: &Path, kubernetes: &str, real: bool, member: &Path) {
+fn program(programs: &Path, kubernetes: &str, real: bool, archive: &str, member: &Path) {
     let name = member.file_name().unwrap().to_str().unwrap();
     let built = match name {
         "containerd.exe" if !real => programs.join("cri.exe"),
+        "containerd.exe" if kubernetes != "1.20.0" => containerd(archive),
         "containerd.exe" | "crictl.exe" => programs.join(name),
         "nssm.exe" => programs.join("svcwrap.exe"),
         _ => programs.join(kubernetes).join("windows").join(name),
@@ -122,4 +123,11 @@ fn program(programs: &Path, kubernetes: &str, real: bool, member: &Path) {
         );
         fs::write(member, "never started here\n").unwrap();
     }
+}
+
+/// The containerd of an archive's version, as `ci/containerd/build` has it.
+fn containerd(archive: &str) -> PathBuf {
+    let version = archive.split('-').nth(1).unwrap();
+    let programs = super::containerds().expect("seen outside");
+    programs.join(version).join("containerd.exe")
 }
