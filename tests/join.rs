@@ -79,12 +79,18 @@ pub fn containerds() -> Option<PathBuf> {
     programs
 }
 
-/// Runs `inside` in its namespaces.
-fn joins(version: &str, runtime: &str) -> Option<Output> {
-    programs()?;
+/// Whether `inside` does well in its namespaces. Pipes and services of Wine are not those of Windows and fail now and
+/// then: what is wrong with a node fails twice.
+fn joins(version: &str, runtime: &str) {
+    if programs().is_some() {
+        assert!((0..2).any(|_| tried(version, runtime)), "twice");
+    }
+}
+
+fn tried(version: &str, runtime: &str) -> bool {
     let test = Test::new().file("hosts", &format!("127.0.0.1 localhost\n{ADDRESS} win1 {NODE}\n"));
     let output = Command::new("timeout")
-        .args(["--kill-after=5", "600", "unshare"])
+        .args(["--kill-after=5", "900", "unshare"])
         .args([
             "--net",
             "--uts",
@@ -105,8 +111,11 @@ fn joins(version: &str, runtime: &str) -> Option<Output> {
         .env(INSIDE, format!("{version} {runtime}"))
         .output()
         .unwrap();
-    println!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    Some(output)
+    // Indented, so that nobody counts the test inside as one of the tests.
+    for line in text(&output).lines() {
+        println!("    {line}");
+    }
+    output.status.success()
 }
 
 #[test]
@@ -115,9 +124,7 @@ fn a_node_of_the_newest_minor_joins() {
     if crate::bake::simulation().is_none() {
         return;
     }
-    if let Some(output) = joins("1.36.0", "small") {
-        assert!(output.status.success());
-    }
+    joins("1.36.0", "small");
 }
 
 #[test]
@@ -125,37 +132,27 @@ fn a_node_of_the_newest_minor_joins_with_the_real_containerd() {
     if crate::bake::simulation().is_none() || containerds().is_none() {
         return;
     }
-    if let Some(output) = joins("1.36.0", "real") {
-        assert!(output.status.success());
-    }
+    joins("1.36.0", "real");
 }
 
 #[test]
 fn a_node_of_1_20_joins() {
-    if let Some(output) = joins("1.20.0", "small") {
-        assert!(output.status.success());
-    }
+    joins("1.20.0", "small");
 }
 
 #[test]
 fn a_node_of_1_20_joins_with_the_real_containerd() {
-    if let Some(output) = joins("1.20.0", "real") {
-        assert!(output.status.success());
-    }
+    joins("1.20.0", "real");
 }
 
 #[test]
 fn mistakes_keep_a_node_of_the_newest_minor_away() {
-    if let Some(output) = joins("1.36.0", "small mistakes") {
-        assert!(output.status.success());
-    }
+    joins("1.36.0", "small mistakes");
 }
 
 #[test]
 fn mistakes_keep_a_node_of_1_20_away() {
-    if let Some(output) = joins("1.20.0", "real mistakes") {
-        assert!(output.status.success());
-    }
+    joins("1.20.0", "real mistakes");
 }
 
 /// The part in the namespaces; alone it has nothing to do.
@@ -308,7 +305,7 @@ fn not_ready(scene: &Scene<'_>, said: &str) {
 /// The machine's own name, no labels, and a command line that lacks what kubeadm wrote.
 fn drifts(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
     scene.cluster.kubectl(&["wait", "--for=create", "--timeout=60s", "node/win1"]);
-    scene.cluster.kubectl(&["wait", "--for=condition=Ready", "--timeout=90s", "node/win1"]);
+    scene.cluster.kubectl(&["wait", "--for=condition=Ready", "--timeout=180s", "node/win1"]);
     let node = scene.node("win1");
     assert_eq!(node["metadata"]["labels"]["team"], Value::Null);
     let resources = plan["resources"].as_array().unwrap();
@@ -418,7 +415,7 @@ fn ready(scene: &Scene<'_>, wine: &Wine) {
     let cluster = scene.cluster;
     cluster.kubectl(&["wait", "--for=create", "--timeout=60s", &format!("node/{NODE}")]);
     let waited =
-        cluster.try_kubectl(&["wait", "--for=condition=Ready", "--timeout=90s", &format!("node/{NODE}")]);
+        cluster.try_kubectl(&["wait", "--for=condition=Ready", "--timeout=180s", &format!("node/{NODE}")]);
     let node = scene.node(NODE);
     assert!(waited.status.success(), "{:#}\n{}", node["status"]["conditions"], logs(wine));
     let info = &node["status"]["nodeInfo"];

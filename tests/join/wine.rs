@@ -55,9 +55,15 @@ impl Wine {
             let _ = fs::remove_file(folder.join(name));
             fs::copy(programs.join(name), folder.join(name)).unwrap();
         }
-        // Where the stand-ins of powershell.exe and wmic.exe write down what they were asked.
         wine.import(WINDOWS);
+        // What Wine still does for a new prefix in the background is no work of the plan.
+        wine.server("-w");
         wine
+    }
+
+    fn server(&self, option: &str) {
+        // There may be none.
+        let _ended = self.command(60, "wineserver").arg(option).status();
     }
 
     /// A path of Windows as the host has it, whatever its case.
@@ -165,8 +171,7 @@ impl Wine {
     /// Ends everything; the next program starts the services that start by themselves.
     pub fn reboot(&self) {
         for option in ["-k", "-w"] {
-            // There may be no server to end.
-            let _ended = self.command(60, "wineserver").arg(option).status().unwrap();
+            self.server(option);
         }
         for _ in 0..200 {
             let state = self.run(60, &["sc", "query", "containerd"]);
@@ -184,7 +189,7 @@ impl Wine {
         let mut child = self
             .command(600, "wine")
             .arg(program)
-            .args(["hold", pipe])
+            .arg(pipe)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -209,6 +214,6 @@ impl Drop for Held {
 
 impl Drop for Wine {
     fn drop(&mut self) {
-        let _ = self.command(60, "wineserver").arg("-k").status();
+        self.server("-k");
     }
 }
