@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
-use crate::io::fs::{Digests, digests};
+use crate::io::fs::Digests;
 use crate::io::http::{Http, Secret, public};
 use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
@@ -244,11 +244,7 @@ impl Fetcher {
         let alone = self.http.is_offline() && request.digests.is_empty();
         let by_url = alone.then(|| self.store.find_url(&request.url)).flatten();
         for object in by_digest.chain(by_url) {
-            let found = digests(&object.path)?;
-            if found.sha256 != object.sha256 {
-                self.store.discard(&object)?;
-                continue;
-            }
+            let Some(found) = self.store.digests(&object)? else { continue };
             judge(request, &found, None)?;
             self.store.touch(&object);
             return Ok(Some(Fetched::new(request, found, object)));

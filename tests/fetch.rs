@@ -422,6 +422,19 @@ fn credentials_stay_with_the_host_they_are_for() {
     }
 }
 
+/// Between finding and reading a file another reader may have found it damaged.
+#[test]
+fn a_file_that_leaves_the_store_is_none() {
+    let test = Test::new();
+    let store = Store::open(test.folder.join("store")).unwrap();
+    let object = store.insert("https://a.test/f", b"content").unwrap();
+    assert_eq!(store.content(&object).unwrap().as_deref(), Some(b"content".as_slice()));
+    assert_eq!(store.digests(&object).unwrap().unwrap().sha256, digest(b"content"));
+    std::fs::write(&object.path, "other").unwrap();
+    assert!(store.digests(&object).unwrap().is_none() && !object.path.exists());
+    assert!(store.digests(&object).unwrap().is_none() && store.content(&object).unwrap().is_none());
+}
+
 #[test]
 fn a_large_file_comes_over_several_connections() {
     let bytes = content(1 << 18);

@@ -126,9 +126,22 @@ impl Store {
     /// # Errors
     /// It cannot be read or removed.
     pub fn content(&self, object: &Object) -> Result<Option<Vec<u8>>, FileError> {
-        let bytes = super::fs::read(&object.path)?;
+        let Some(bytes) = still_there(super::fs::read(&object.path))? else { return Ok(None) };
         if sha256(&bytes) == object.sha256 {
             return Ok(Some(bytes));
+        }
+        self.discard(object)?;
+        Ok(None)
+    }
+
+    /// The digests of a file; none, and the file gone, where it is not what its name says.
+    ///
+    /// # Errors
+    /// It cannot be read or removed.
+    pub fn digests(&self, object: &Object) -> Result<Option<Digests>, FileError> {
+        let Some(found) = still_there(digests(&object.path))? else { return Ok(None) };
+        if found.sha256 == object.sha256 {
+            return Ok(Some(found));
         }
         self.discard(object)?;
         Ok(None)
@@ -210,7 +223,7 @@ impl Store {
         let mut damaged = Vec::new();
         let objects = self.objects()?;
         for object in &objects {
-            if digests(&object.path)?.sha256 != object.sha256 {
+            if still_there(digests(&object.path))?.is_some_and(|found| found.sha256 != object.sha256) {
                 damaged.push(object.clone());
             }
         }
@@ -285,6 +298,14 @@ fn temporary(path: &Path) -> PathBuf {
 
 fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(".partial")
+}
+
+/// What was read of a file that another reader may take out of the store, after it was found and before it is read.
+fn still_there<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
+    match read {
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// Writes a small file whole. It is not synced: what is lost can be had again.

@@ -16,11 +16,10 @@ impl Store {
     /// # Errors
     /// The store cannot be written, or the reader fails.
     pub fn absorb(&self, reader: &mut dyn io::Read, expected: &str) -> Result<Option<Object>, FileError> {
-        if let Some(object) = self.find(PinAlgorithm::Sha256, expected) {
-            if digests(&object.path)?.sha256 == expected {
-                return Ok(Some(object));
-            }
-            self.discard(&object)?;
+        if let Some(object) = self.find(PinAlgorithm::Sha256, expected)
+            && self.digests(&object)?.is_some()
+        {
+            return Ok(Some(object));
         }
         let copy = self.root.join("partial").join(format!("{expected}.{}.copy", std::process::id()));
         let outcome = self.absorb_by(reader, expected, &copy);
