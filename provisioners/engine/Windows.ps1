@@ -540,6 +540,20 @@ function Get-NetworkCard {
     @{ name = $found.InterfaceAlias; length = [int]$found.PrefixLength }
 }
 
+function Test-NetworkAddress {
+    [CmdletBinding()]
+    param([string] $Address)
+    @(Get-NetIPAddress | Where-Object { $_.IPAddress -eq $Address }).Count -gt 0
+}
+
+# The card with an address passes on what is not its own.
+function Enable-Forwarding {
+    [CmdletBinding()]
+    param([string] $Address)
+    $found = @(Get-NetIPAddress -IPAddress $Address)[0]
+    Set-NetIPInterface -InterfaceIndex $found.InterfaceIndex -AddressFamily IPv4 -Forwarding Enabled
+}
+
 # powercfg speaks the language of the system: only the GUID is looked at.
 function Get-PowerPlan {
     [CmdletBinding()]

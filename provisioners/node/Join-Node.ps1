@@ -17,7 +17,8 @@ A kubeconfig that the configuration names, if it does. Removed as well.
 
 .PARAMETER Stage
 all; or before and after for whoever runs kubeadm in between, as Cluster API does. The stage before starts one more
-of its own, watch, which completes and starts the kubelet as soon as kubeadm has written its arguments.
+of its own, watch, which completes and starts the kubelet as soon as kubeadm has written its arguments. The stage
+network, at each start of a machine that joined, brings back a bridge that no agent looks after.
 
 .PARAMETER TimeoutSeconds
 Time for each of the three parts.
@@ -32,7 +33,7 @@ C:\imagegen\node\Join-Node.ps1
 param(
     [string] $Configuration = 'C:\etc\kubernetes\join-config.yaml',
     [string] $Discovery = 'C:\etc\kubernetes\discovery.conf',
-    [ValidateSet('all', 'before', 'watch', 'after')]
+    [ValidateSet('all', 'before', 'watch', 'after', 'network')]
     [string] $Stage = 'all',
     [ValidateRange(1, 86400)]
     [int] $TimeoutSeconds = 600,
@@ -58,6 +59,7 @@ try {
     if ($Stage -eq 'watch') { Watch-Join -Seconds $TimeoutSeconds }
     if ($Stage -eq 'all') { Join-Cluster -Configuration $Configuration -Seconds $TimeoutSeconds }
     if ($Stage -in 'all', 'after') { Complete-Join -Seconds $TimeoutSeconds }
+    if ($Stage -eq 'network') { Restore-Network -Seconds $TimeoutSeconds }
     $code = 0
 } catch {
     [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")

@@ -1,5 +1,6 @@
-# The pod network's configuration of a node without an agent that writes it: its marks are filled in from the
-# cluster, from this node's object and from kubeadm's configuration, which nodes may read. Loaded by Node.psm1.
+# The pod network of a node without an agent: the marks of its configuration are filled in from the cluster, from
+# this node's object and from kubeadm's configuration, which nodes may read, and its bridge is made. Loaded by
+# Node.psm1.
 
 # What kubectl says as this node. It may warn besides.
 function Get-ClusterObject {
@@ -86,6 +87,7 @@ function Get-NetworkMark {
         $marks['@NODE_ADDRESS@'] = $node.address
         $marks['@NODE_POD_NETWORK@'] = $node.network
         $marks['@NODE_POD_GATEWAY@'] = Get-NetworkAddress -Network $node.network -Number 2
+        $marks['@NODE_POD_FIRST@'] = Get-NetworkAddress -Network $node.network -Number 3
         $marks['@NETWORK_CARD@'] = $card.name
         $marks['@NODE_NETWORK@'] = Get-AddressNetwork -Address $node.address -Length $card.length
     }
@@ -103,6 +105,107 @@ function Get-NetworkMark {
     $marks
 }
 
+# What the host network service has under a name.
+function Get-HostItem {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Kind, [Parameter(Mandatory)] [string] $Name)
+    foreach ($item in @(Invoke-HostNetwork -Method 'GET' -Path "/$Kind")) {
+        if ($null -ne $item -and "$($item.Name)" -ceq $Name) { return $item }
+    }
+}
+
+function Remove-HostItem {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Kind, [Parameter(Mandatory)] [psobject] $Item)
+    $null = Invoke-HostNetwork -Method 'DELETE' -Path "/$Kind/$($Item.ID)"
+    Write-NodeLine -Text "$Kind $($Item.Name) is gone: it was of another network"
+}
+
+# The bridge that the pods hang on: a network of the host with this node's share of the pod network. One of another
+# share is left from another cluster.
+function Initialize-BridgeNetwork {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Network)
+    $subnet = @{ AddressPrefix = $Network; GatewayAddress = (Get-NetworkAddress -Network $Network -Number 1) }
+    $bridge = Get-HostItem -Kind 'networks' -Name $Name
+    if ($null -ne $bridge) {
+        $subnets = $bridge.PSObject.Properties['Subnets']
+        if ($null -eq $subnets -or @($subnets.Value | ForEach-Object { $_.AddressPrefix }) -notcontains $Network) {
+            Remove-HostItem -Kind 'networks' -Item $bridge
+            $bridge = $null
+        }
+    }
+    if ($null -eq $bridge) {
+        $body = @{ Name = $Name; Type = 'L2Bridge'; Subnets = @($subnet) } | ConvertTo-Json -Depth 4 -Compress
+        $bridge = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body $body
+        Write-NodeLine -Text "the bridge $Name is made for $Network"
+    }
+    # The card becomes a port of a switch, and its address moves to the switch's own card.
+    while ($true) {
+        $bridge = Invoke-HostNetwork -Method 'GET' -Path "/networks/$($bridge.ID)"
+        $own = $bridge.PSObject.Properties['ManagementIP']
+        if ($null -ne $own -and $own.Value -and (Test-NetworkAddress -Address $own.Value)) { return $bridge }
+        $null = Get-TimeLeft -Doing "waiting for the address of this machine on the bridge $Name"
+        Start-Sleep -Milliseconds 500
+    }
+}
+
+# The host's own end of the bridge, at the address that pods have for their gateway.
+function Initialize-BridgeEnd {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [psobject] $Bridge, [Parameter(Mandatory)] [string] $Address)
+    $name = "$($Bridge.Name)_ep"
+    $end = Get-HostItem -Kind 'endpoints' -Name $name
+    if ($null -ne $end -and "$($end.IPAddress)" -ne $Address) {
+        Remove-HostItem -Kind 'endpoints' -Item $end
+        $end = $null
+    }
+    if ($null -eq $end) {
+        $body = @{ Name = $name; VirtualNetwork = $Bridge.ID; IPAddress = $Address } | ConvertTo-Json -Compress
+        $end = Invoke-HostNetwork -Method 'POST' -Path '/endpoints' -Body $body
+    }
+    # To attach it once more is an error.
+    if (-not (Test-NetworkAddress -Address $Address)) {
+        $body = @{ CompartmentId = 1; SystemType = 'Host' } | ConvertTo-Json -Compress
+        $null = Invoke-HostNetwork -Method 'POST' -Path "/endpoints/$($end.ID)/attach" -Body $body
+    }
+    while (-not (Test-NetworkAddress -Address $Address)) {
+        $null = Get-TimeLeft -Doing "waiting for $Address on the bridge $($Bridge.Name)"
+        Start-Sleep -Milliseconds 500
+    }
+}
+
+# A pod network whose programs expect a bridge that no agent makes. The configuration says which addresses it has.
+function Initialize-Bridge {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string] $Text)
+    if (-not $Facts.ContainsKey('bridge')) { return }
+    $network = "$(($Text | ConvertFrom-Json).ipam.subnet)"
+    $bridge = Initialize-BridgeNetwork -Name "$($Facts.bridge)" -Network $network
+    $address = Get-NetworkAddress -Network $network -Number 2
+    Initialize-BridgeEnd -Bridge $bridge -Address $address
+    foreach ($one in $bridge.ManagementIP, $address) { Enable-Forwarding -Address $one }
+}
+
+function Get-NetworkPath {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    Join-Path -Path "$($Facts.cniConf)" -ChildPath (Split-Path -Path "$($Facts.network)" -Leaf)
+}
+
+# After a restart: the bridge as it was when this machine joined.
+function Restore-Network {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    Start-Deadline -Name 'the network' -Seconds $Seconds
+    if (-not $facts.ContainsKey('network')) { return }
+    $path = Get-NetworkPath -Facts $facts
+    if (Test-Path -LiteralPath $path) {
+        Initialize-Bridge -Facts $facts -Text "$(Get-Content -LiteralPath $path -Raw)"
+    }
+}
+
 # Fills in the pod network's configuration where no agent does, and lays it where the runtime looks for it.
 function Complete-Network {
     [CmdletBinding()]
@@ -118,7 +221,9 @@ function Complete-Network {
     if ($left.Count -gt 0) {
         throw "the cluster does not tell $($left -join ', '): name it as network of the image ($template)"
     }
-    $path = Join-Path -Path "$($Facts.cniConf)" -ChildPath (Split-Path -Path $template -Leaf)
+    # With its configuration the node takes pods, so the bridge comes first.
+    Initialize-Bridge -Facts $Facts -Text $text
+    $path = Get-NetworkPath -Facts $Facts
     Write-TextFile -Path $path -Content $text
     Write-NodeLine -Text "the pod network is configured in $path"
 }

@@ -435,23 +435,44 @@ function Remove-Task {
     Set-Simulation -Area 'tasks' -Name $Name -Value $null
 }
 
-# Kinds are areas of their own; a network's name is its ID too.
 function Get-NetworkCard {
     [CmdletBinding()]
     param([string] $Address)
     @{ name = (Get-Simulation -Area 'cards' -Name $Address); length = 20 }
 }
 
+function Test-NetworkAddress {
+    [CmdletBinding()]
+    param([string] $Address)
+    $null -ne (Get-Simulation -Area 'cards' -Name $Address)
+}
+
+function Enable-Forwarding {
+    [CmdletBinding()]
+    param([string] $Address)
+    Set-Simulation -Area 'forwarding' -Name $Address -Value 'enabled'
+}
+
+# Kinds are areas of their own; a network's name is its ID too. A new network has the machine's address when it is
+# asked for again; an end that is attached to the host gives it its address.
 function Invoke-HostNetwork {
     [CmdletBinding()]
     param([string] $Method, [string] $Path, [string] $Body = '')
-    $kind = $Path.Split('/')[1]
-    $name = $Path.Split('/')[-1]
+    $null, $kind, $name, $action = $Path.Split('/')
     if ($Method -eq 'DELETE') { return Set-Simulation -Area $kind -Name $name -Value $null }
+    if ($action -eq 'attach') {
+        $end = Get-Simulation -Area $kind -Name $name
+        return Set-Simulation -Area 'cards' -Name $end.IPAddress -Value "vEthernet ($name)"
+    }
     if ($Method -eq 'POST') {
-        $item = $Body | ConvertFrom-Json
-        $value = @{ ID = $item.Name; Name = $item.Name; Type = $item.Type }
-        return Set-Simulation -Area $kind -Name $item.Name -Value $value
+        $item = $Body | ConvertFrom-Json -AsHashtable
+        $item.ID = $item.Name
+        Set-Simulation -Area $kind -Name $item.Name -Value $item
+        return [pscustomobject]$item
+    }
+    if ($name) {
+        $item = Get-Simulation -Area $kind -Name $name
+        return [pscustomobject]($item + @{ ManagementIP = '10.1.18.7' })
     }
     $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
     if ($state.ContainsKey($kind)) { $state[$kind].Values | ForEach-Object { [pscustomobject]$_ } }

@@ -662,15 +662,32 @@ function Test-Upgrade {
     Assert-That -Name 'the kubelet runs again' -Holds ((Get-ServiceConfig -Name 'kubelet').state -eq 'running')
 }
 
+function Assert-Bridge {
+    param([string] $Name)
+    $bridge = Get-Simulation -Area 'networks' -Name 'cbr0'
+    $subnet = @($bridge.Subnets)[0]
+    $found = "$($bridge.Type) $($subnet.AddressPrefix) $($subnet.GatewayAddress)"
+    $holds = $found -eq 'L2Bridge 10.244.3.0/24 10.244.3.1'
+    Assert-That -Name "the bridge after $Name" -Holds $holds -Detail $found
+    $end = Get-Simulation -Area 'endpoints' -Name 'cbr0_ep'
+    Assert-That -Name "the host's end after $Name" -Holds ("$($end.IPAddress)" -eq '10.244.3.2')
+    foreach ($address in '10.1.18.7', '10.244.3.2') {
+        $forwards = Get-Simulation -Area 'forwarding' -Name $address
+        Assert-That -Name "$address forwards after $Name" -Holds ($forwards -eq 'enabled')
+    }
+}
+
 # A pod network without an agent: its configuration is filled in from the cluster.
 function Test-NodeNetwork {
     param([string] $Source)
     $world = New-NodeWorld -Source $Source
     $facts = "`nkubectl=C:\k\kubectl.exe`nnetwork=C:\k\cni\10-win-bridge.conf`ncniConf=C:\etc\cni\net.d"
+    $facts += "`nbridge=cbr0"
     [IO.File]::AppendAllText("$world/C/imagegen/node.conf", $facts)
     [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
-    $template = '@NODE_ADDRESS@ @NODE_POD_NETWORK@ @NODE_POD_GATEWAY@ @NETWORK_CARD@ @NODE_NETWORK@ '
-    $template += '@POD_NETWORK@ @SERVICE_NETWORK@ @DNS_SERVER@ @DNS_DOMAIN@'
+    $template = '{"ipam":{"subnet":"@NODE_POD_NETWORK@"},"all":"@NODE_ADDRESS@ '
+    $template += '@NODE_POD_GATEWAY@ @NODE_POD_FIRST@ @NETWORK_CARD@ @NODE_NETWORK@ '
+    $template += '@POD_NETWORK@ @SERVICE_NETWORK@ @DNS_SERVER@ @DNS_DOMAIN@"}'
     Write-TextFile -Path 'C:\k\cni\10-win-bridge.conf' -Content $template
     $kubelet = "clusterDNS:`n- 10.96.0.10`nclusterDomain: a.test`n"
     Write-TextFile -Path 'C:\var\lib\kubelet\config.yaml' -Content $kubelet
@@ -688,9 +705,22 @@ function Test-NodeNetwork {
     $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
     Assert-Run -Name 'a network is filled in' -Run $run -Code 0
     $found = "$(Get-Content -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf' -Raw)"
-    $wanted = '10.1.18.7 10.244.3.0/24 10.244.3.2 Ethernet 2 10.1.16.0/20 '
-    $wanted += '10.244.0.0/16 10.96.0.0/12 10.96.0.10 a.test'
+    $wanted = '{"ipam":{"subnet":"10.244.3.0/24"},"all":"10.1.18.7 10.244.3.2 10.244.3.3 Ethernet 2 10.1.16.0/20 '
+    $wanted += '10.244.0.0/16 10.96.0.0/12 10.96.0.10 a.test"}'
     Assert-That -Name 'the network is the cluster''s' -Holds ($found -ceq $wanted) -Detail $found
+    Assert-Bridge -Name 'a join'
+    # As after a restart that lost the end, and the network of another cluster is there.
+    Set-Simulation -Area 'cards' -Name '10.244.3.2' -Value $null
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'network' }
+    Assert-Run -Name 'the network of a node that starts' -Run $run -Code 0
+    Assert-Bridge -Name 'a start'
+    $other = @{ ID = 'cbr0'; Name = 'cbr0'; Subnets = @(@{ AddressPrefix = '10.9.0.0/24' }) }
+    Set-Simulation -Area 'networks' -Name 'cbr0' -Value $other
+    $other = @{ ID = 'cbr0_ep'; Name = 'cbr0_ep'; IPAddress = '10.9.0.2' }
+    Set-Simulation -Area 'endpoints' -Name 'cbr0_ep' -Value $other
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'network' }
+    Assert-Run -Name 'a network of another cluster' -Run $run -Code 0 -Text 'networks cbr0 is gone'
+    Assert-Bridge -Name 'another cluster'
 
     $answer = @{ exitCode = 0; output = '{"data":{"ClusterConfiguration":"networking: {}"}}' }
     Set-Simulation -Area 'programs' -Name $map -Value $answer
