@@ -58,6 +58,7 @@ build {
 
   #{% if uses.updates %}
   # Windows Update offers more after each restart: two more rounds, of which the checks say whether they were enough.
+  #{% for round in [1, 2] %}
   provisioner "powershell" {
     skip_clean = true
     timeout    = "2h"
@@ -79,26 +80,7 @@ build {
     timeout         = "45m"
   }
 
-  provisioner "powershell" {
-    skip_clean = true
-    timeout    = "2h"
-    inline = [<<-SCRIPT
-      $ErrorActionPreference = 'Stop'
-      #{% if uses.signed_scripts %}
-      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
-      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
-      #{% else %}
-      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
-      #{% endif %}
-      exit $LASTEXITCODE
-      SCRIPT
-    ]
-  }
-
-  provisioner "windows-restart" {
-    restart_timeout = "30m"
-    timeout         = "45m"
-  }
+  #{% endfor %}
   #{% endif %}
 
   provisioner "powershell" {

@@ -18,7 +18,7 @@ use crate::model::choice::{Format, OnError};
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use doctor::DoctorArgs;
 pub use join_data::JoinDataArgs;
-pub use network::{FetchArgs, NetworkArgs, PinArgs, StoreArgs, StoreWhat};
+pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
 pub use selection::SelectionArgs;
 use selection::{component, pair};
@@ -99,12 +99,12 @@ pub enum Command {
     #[command(after_help = "Examples:
   imagegen outdated --target azure --k8s 1.36
   imagegen lock --target azure --k8s 1.36 --update kubernetes containerd")]
-    Outdated(OutdatedArgs),
+    Outdated(OnlineArgs),
     /// Download everything that an image holds into the store, and prove it
     #[command(after_help = "Examples:
   imagegen fetch --target azure --k8s 1.36.0
   imagegen fetch --locked --store /var/cache/imagegen")]
-    Fetch(FetchArgs),
+    Fetch(OnlineArgs),
     /// Verify any file, lockfile, workspace or bundle by every proof that is named
     #[command(after_help = "Examples:
   imagegen verify kubelet.exe                       what the file itself offers
@@ -268,16 +268,6 @@ pub struct LockArgs {
     #[arg(long, value_name = "COMPONENT", num_args = 0..)]
     pub update: Option<Vec<String>>,
 
-    #[command(flatten)]
-    pub network: NetworkArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct OutdatedArgs {
-    #[command(flatten)]
-    pub selection: SelectionArgs,
-    #[command(flatten)]
-    pub lock: LockUseArgs,
     #[command(flatten)]
     pub network: NetworkArgs,
 }

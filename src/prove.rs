@@ -104,7 +104,7 @@ impl Keys {
 }
 
 /// Largest checksum file or signature.
-const SIDECAR: u64 = 4 << 20;
+pub const SIDECAR: u64 = 4 << 20;
 
 /// Proves a file that was fetched for an artifact.
 ///

@@ -10,6 +10,7 @@ $ProgressPreference = 'SilentlyContinue'
 $script:Root = $Root
 . "$PSScriptRoot/../engine/Tools.ps1"
 . "$PSScriptRoot/Network.ps1"
+. "$PSScriptRoot/Diagnosis.ps1"
 . $Platform
 
 # node.conf as a table of lists: a line is `name=value`, and a name may come several times.
@@ -340,89 +341,6 @@ function Complete-Upgrade {
     Start-NodeService -Names $facts.before
     Invoke-Kubeadm -Facts $facts -Arguments @('upgrade', 'node')
     Complete-Join -Seconds $Seconds
-}
-
-# The end of a log that may be written to, at most 4 MB of it.
-function Get-LogEnd {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Path)
-    $share = [IO.FileShare]::ReadWrite -bor [IO.FileShare]::Delete
-    $stream = [IO.File]::Open((Resolve-NativePath -Path $Path), 'Open', 'Read', $share)
-    try {
-        $most = 4194304
-        if ($stream.Length -gt $most) { $null = $stream.Seek(-$most, 'End') }
-        $reader = New-Object -TypeName IO.StreamReader -ArgumentList $stream
-        $reader.ReadToEnd()
-    } finally {
-        $stream.Dispose()
-    }
-}
-
-function Get-NodeText {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Kind, [string] $Name)
-    switch ($Kind) {
-        'windows' { ConvertTo-Json -InputObject (Get-OsBuild) }
-        'version' { (Invoke-Program -Program $Name -Arguments @('--version')).output }
-        'health' { "$(Get-UrlText -Url 'http://127.0.0.1:10248/healthz')" }
-        'events' { Get-EventText -Hours 24 }
-        'service' { ConvertTo-Json -InputObject (Get-ServiceConfig -Name $Name) }
-        'network' { ConvertTo-Json -InputObject @(Invoke-HostNetwork -Method 'GET' -Path "/$Name") -Depth 8 }
-        'file' { Get-LogEnd -Path $Name }
-    }
-}
-
-# What a diagnosis asks for: the file in the archive, a kind of Get-NodeText, its name. Logs of pods are others'.
-function Select-NodeText {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Facts)
-    @{ file = 'windows.json'; kind = 'windows'; name = '' }
-    @{ file = 'kubelet-version.txt'; kind = 'version'; name = "$($Facts.kubelet)" }
-    @{ file = 'kubelet-health.txt'; kind = 'health'; name = '' }
-    @{ file = 'events.txt'; kind = 'events'; name = '' }
-    foreach ($name in 'networks', 'endpoints', 'policylists') {
-        @{ file = "host-$name.json"; kind = 'network'; name = $name }
-    }
-    foreach ($name in Select-Service -Names (@($Facts.before) + @('kubelet') + @($Facts.after))) {
-        @{ file = "service-$name.json"; kind = 'service'; name = $name }
-    }
-    foreach ($name in 'guest-plan.json', 'node.conf', 'journal.jsonl', 'check-report.json', 'state/drift.json',
-        'state/join.log') {
-        $path = Join-Path -Path $script:Root -ChildPath $name
-        if ([IO.File]::Exists($path)) { @{ file = "imagegen/$name"; kind = 'file'; name = $path } }
-    }
-    foreach ($folder in Get-ChildItem -LiteralPath "$($Facts.log)" -Directory) {
-        if ($folder.Name -in 'pods', 'containers') { continue }
-        foreach ($log in Get-ChildItem -LiteralPath $folder.FullName -File) {
-            @{ file = "log/$($folder.Name)/$($log.Name)"; kind = 'file'; name = $log.FullName }
-        }
-    }
-}
-
-# Texts about this node as one archive. What could not be had is told in its place.
-function Save-Diagnosis {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Destination, [Parameter(Mandatory)] [int] $Seconds)
-    Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
-    $target = Resolve-NativePath -Path $Destination
-    if ([IO.File]::Exists($target)) { throw "$Destination is there already" }
-    $folder = Join-Path -Path $script:Root -ChildPath 'state/diagnosis'
-    if (Test-Path -LiteralPath $folder) { Remove-Item -LiteralPath $folder -Recurse -Force }
-    try {
-        foreach ($item in Select-NodeText -Facts (Get-NodeFact)) {
-            Start-Deadline -Name $item.file -Seconds $Seconds
-            try {
-                $text = @(Get-NodeText -Kind $item.kind -Name $item.name) -join "`n"
-            } catch {
-                $text = "not to be had: $($_.Exception.Message)"
-            }
-            Write-TextFile -Path "$folder/$($item.file)" -Content (Protect-Text -Text $text)
-        }
-        [IO.Compression.ZipFile]::CreateFromDirectory($folder, $target)
-    } finally {
-        if (Test-Path -LiteralPath $folder) { Remove-Item -LiteralPath $folder -Recurse -Force }
-    }
-    Write-NodeLine -Text "diagnosis: $target"
 }
 
 Export-ModuleMember -Function @('Complete-Join', 'Complete-Upgrade', 'Initialize-Join', 'Install-Payload',

@@ -41,12 +41,19 @@ impl Part {
         Self { path, content: Content::File { path: file.path().to_owned(), sha256, size: file.size() } }
     }
 
+    fn size(&self) -> u64 {
+        match &self.content {
+            Content::Text(bytes) | Content::Bytes(bytes) => bytes.len() as u64,
+            Content::File { size, .. } => *size,
+        }
+    }
+
     fn indexed(&self) -> IndexedFile {
-        let (sha256, size) = match &self.content {
-            Content::Text(bytes) | Content::Bytes(bytes) => (sha256(bytes), bytes.len() as u64),
-            Content::File { sha256, size, .. } => (sha256.clone(), *size),
+        let sha256 = match &self.content {
+            Content::Text(bytes) | Content::Bytes(bytes) => sha256(bytes),
+            Content::File { sha256, .. } => sha256.clone(),
         };
-        IndexedFile { path: self.path.clone(), sha256, size }
+        IndexedFile { path: self.path.clone(), sha256, size: self.size() }
     }
 }
 
@@ -90,7 +97,7 @@ fn failed(file: &Path, error: &dyn std::fmt::Display) -> BundleError {
 }
 
 fn write(zip: &mut ZipWriter<BufWriter<&mut File>>, part: &Part, file: &Path) -> Result<(), BundleError> {
-    let size = part.indexed().size;
+    let size = part.size();
     let method = match part.content {
         Content::Text(_) => CompressionMethod::Deflated,
         Content::Bytes(_) | Content::File { .. } => CompressionMethod::Stored,

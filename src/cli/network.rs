@@ -37,8 +37,9 @@ pub struct NetworkArgs {
     pub ca_file: Vec<PathBuf>,
 }
 
+/// What is asked of publishers for a plan.
 #[derive(Debug, Args)]
-pub struct FetchArgs {
+pub struct OnlineArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::cli::{FetchArgs, NetworkArgs};
+use crate::cli::{NetworkArgs, OnlineArgs};
 use crate::error::{ErrorClass, UsageError, class};
 use crate::fetch::{Fetched, Fetcher, Request};
 use crate::io::clock;
@@ -34,7 +34,7 @@ pub struct FetchOutput {
     pub evidence: Vec<Evidence>,
 }
 
-pub(super) fn fetch(args: &FetchArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
+pub(super) fn fetch(args: &OnlineArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let trees = trees(manifests)?;
     let (plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
     let fetcher = fetcher(&args.network, &policy)?;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
-use crate::cli::OutdatedArgs;
+use crate::cli::OnlineArgs;
 use crate::error::UsageError;
 use crate::fetch::{FetchError, Fetcher};
 use crate::model::component::Component;
@@ -16,16 +16,15 @@ use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::selection::ImageDefinition;
 use crate::model::upstream::UpstreamError;
 use crate::model::version::Version;
+use crate::prove::SIDECAR;
 use crate::resolve::{KUBERNETES, plan_artifact};
 use crate::ui::Printer;
 
 use super::network::{fetcher, headers};
-use super::prepare::{Trees, definition, locked_plan_and_policy, trees};
+use super::prepare::{Trees, definition, locked_plan_of, trees};
 
 /// The longest list: a hundred releases with all their files.
 const LARGEST_LIST: u64 = 32 << 20;
-/// Checksum files are text of a few lines.
-const LARGEST_CHECKSUMS: u64 = 4 << 20;
 
 /// What publishers have of one thing that an image holds.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -48,14 +47,10 @@ pub struct OutdatedOutput {
     pub held: Option<String>,
 }
 
-pub(super) fn outdated(
-    args: &OutdatedArgs,
-    manifests: Option<&Path>,
-    printer: &Printer,
-) -> anyhow::Result<()> {
+pub(super) fn outdated(args: &OnlineArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let trees = trees(manifests)?;
-    let (definition, _) = definition(&args.selection, &trees)?;
-    let (plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+    let (definition, folder) = definition(&args.selection, &trees)?;
+    let (plan, policy) = locked_plan_of(&definition, &folder, &args.selection, &args.lock, &trees)?;
     let fetcher = fetcher(&args.network, &policy)?;
     let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
     let rows = upstreams.ask(&upstreams.subjects()?, printer)?;
@@ -242,7 +237,7 @@ impl Upstreams<'_> {
             return Ok(Some(ProofKind::Pin));
         }
         for checksum in &artifact.checksums {
-            match self.small(subject, &checksum.url, &artifact.headers, LARGEST_CHECKSUMS)? {
+            match self.small(subject, &checksum.url, &artifact.headers, SIDECAR)? {
                 Ok(_) => return Ok(Some(ProofKind::ChecksumFile)),
                 Err(error) if error.is_absent() || error.is_offline() => {}
                 Err(error) => return Err(error.into()),

@@ -223,31 +223,32 @@ pub fn lock_path(told: Option<&PathBuf>, folder: &Path) -> PathBuf {
     told.cloned().unwrap_or_else(|| folder.join("imagegen.lock.json"))
 }
 
-/// A plan with what the lockfile pins, if there is one and it fits.
+/// A plan with what the lockfile pins, if there is one and it fits, and the policy that it was held
+/// against.
 ///
 /// # Errors
 /// As [`plan`]; a lockfile that is stale, or absent where it is demanded.
-pub fn locked_plan(
-    selection: &SelectionArgs,
-    lock: &LockUseArgs,
-    trees: &Trees,
-) -> anyhow::Result<(Plan, Lock)> {
-    let (plan, _) = locked_plan_and_policy(selection, lock, trees)?;
-    let lock = Lock::from_plan(&plan);
-    Ok((plan, lock))
-}
-
-/// The same with the policy that the plan was held against.
-///
-/// # Errors
-/// As [`locked_plan`].
 pub fn locked_plan_and_policy(
     selection: &SelectionArgs,
     lock: &LockUseArgs,
     trees: &Trees,
 ) -> anyhow::Result<(Plan, Policy)> {
     let (definition, folder) = definition(selection, trees)?;
-    let path = lock_path(lock.lock.as_ref(), &folder);
+    locked_plan_of(&definition, &folder, selection, lock, trees)
+}
+
+/// The same where the image definition and its folder were read already.
+///
+/// # Errors
+/// As [`locked_plan_and_policy`].
+pub fn locked_plan_of(
+    definition: &ImageDefinition,
+    folder: &Path,
+    selection: &SelectionArgs,
+    lock: &LockUseArgs,
+    trees: &Trees,
+) -> anyhow::Result<(Plan, Policy)> {
+    let path = lock_path(lock.lock.as_ref(), folder);
     let file = path.display().to_string();
     let bytes = if lock.ignore_lock { None } else { fs::read_if_there(&path)? };
     let locked = bytes.map(|bytes| Lock::decode(&file, &bytes)).transpose()?;
@@ -256,7 +257,7 @@ pub fn locked_plan_and_policy(
         return Err(LockError::Absent { file, flag }.into());
     }
     let updated = locked.as_ref().map(|locked| locked.updated.clone()).unwrap_or_default();
-    let mut plan = plan_with(&definition, trees, updated)?;
+    let mut plan = plan_with(definition, trees, updated)?;
     let policy = overrides::policy(selection, &mut plan)?;
     if let Some(locked) = locked {
         locked.check(&file, &plan)?;

@@ -20,6 +20,7 @@ use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::policy::Policy;
 use crate::model::resource::{ArchiveFormat, PinAlgorithm};
+use crate::prove::SIDECAR;
 use crate::ui::{Downloads, Printer};
 use crate::verify::archive::{self, Limits};
 use crate::verify::sigstore::Signer;
@@ -45,8 +46,6 @@ pub struct VerifyOutput {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<String>,
 }
-
-const SIDECAR: u64 = 4 << 20;
 
 pub(super) fn verify(args: &VerifyArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
     let trees = super::prepare::trees(manifests)?;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::embedded::Tree;
 use crate::model::choice::Runtime;
 use crate::model::kubernetes::FlagTable;
-use crate::model::overrides::mirrored;
+use crate::model::overrides::moved;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::resource::PinAlgorithm;
 use crate::model::selection::{Network, Proxy};
@@ -140,9 +140,9 @@ fn updates(plan: &Plan, cache: &str) -> Value {
         .map(|file| {
             let short = file.sha256.get(..16).unwrap_or(&file.sha256);
             let path = format!("{cache}\\{short}-{}.msu", file.kb);
-            let moved = mirrored(&plan.selection.overrides, &file.url).map(|(url, _)| url);
+            let url = moved(&plan.selection.overrides, &file.url);
             json!({
-                "kb": file.kb, "url": moved.as_ref().unwrap_or(&file.url), "algorithm": "sha256", "digest": file.sha256, "cache": path,
+                "kb": file.kb, "url": url, "algorithm": "sha256", "digest": file.sha256, "cache": path,
             })
         })
         .collect();
@@ -158,10 +158,9 @@ fn volume_plugins(plan: &Plan) -> Value {
     let named = plugins.iter().flat_map(|(plugin, files)| files.iter().map(move |file| (plugin, file)));
     let files: Vec<Value> = named
         .map(|(plugin, file)| {
-            let moved = mirrored(&plan.selection.overrides, &file.url).map(|(url, _)| url);
+            let url = moved(&plan.selection.overrides, &file.url);
             json!({
-                "plugin": plugin, "file": file.file, "url": moved.as_ref().unwrap_or(&file.url),
-                "algorithm": "sha256", "digest": file.sha256,
+                "plugin": plugin, "file": file.file, "url": url, "algorithm": "sha256", "digest": file.sha256,
             })
         })
         .collect();

@@ -93,6 +93,12 @@ pub fn mirrored<'a>(overrides: &'a Overrides, url: &str) -> Option<(String, &'a 
     Some((format!("{}{}", over.url.as_deref()?, &url[prefix.len()..]), &over.headers))
 }
 
+/// The URL where mirrors have it, or itself.
+#[must_use]
+pub fn moved(overrides: &Overrides, url: &str) -> String {
+    mirrored(overrides, url).map_or_else(|| url.to_owned(), |(url, _)| url)
+}
+
 /// Names that [`set`] knows.
 pub const FIELDS: &[&str] = &[
     "url",

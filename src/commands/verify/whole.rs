@@ -54,11 +54,11 @@ pub(super) fn lock_evidence(
     manifests: &Tree,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let keys = Keys::read(manifests)?;
+    let kept = bundles.map(|folder| Keys::read(manifests).map(|keys| (folder, keys))).transpose()?;
     let mut found: Vec<Evidence> = Vec::new();
     for artifact in &lock.artifacts {
-        let again = match bundles {
-            Some(folder) => prove_again(artifact, folder, &keys)?,
+        let again = match &kept {
+            Some((folder, keys)) => prove_again(artifact, folder, keys)?,
             None => Vec::new(),
         };
         let other = |one: &&Evidence| !again.iter().any(|new| new.proof == one.proof);
