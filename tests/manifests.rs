@@ -13,8 +13,7 @@ use crate::join::{programs, text};
 use crate::support::{Test, files};
 
 const NETWORK: &str = "--endpoint api.example.com:6443 --node-subnet 10.0.0.0/24";
-/// Selections that Kubernetes 1.36 serves: the ones before 1.25 carry a PodSecurityPolicy, those of 1.28 and 1.29
-/// an admission policy in a beta API.
+/// Selections that Kubernetes 1.36 serves: the ones before 1.25 carry a PodSecurityPolicy.
 const NEW: &[&str] = &[
     "--k8s 1.36 --cni flannel-overlay --with hypervisor --with log-monitor --image log-monitor=registry.example/logs:1",
     "--k8s 1.36 --cni flannel-hostgw --metadata-route --pipe-account kube-system:csi-smb",
@@ -32,6 +31,12 @@ const NEW: &[&str] = &[
     "--k8s 1.31 --cni calico --with csi-proxy",
     "--k8s 1.27 --cni flannel-hostgw",
     "--k8s 1.25 --cni win-bridge --host-access services",
+];
+/// Selections with an admission policy in a beta API.
+const BETA: &[&str] = &[
+    "--k8s 1.29 --cni flannel-overlay --with csi-proxy --pipe-account kube-system:csi-smb",
+    "--k8s 1.28 --cni flannel-hostgw",
+    "--k8s 1.28 --cni win-bridge --host-access services",
 ];
 /// Selections that Kubernetes 1.24 serves.
 const OLD: &[&str] = &[
@@ -209,16 +214,28 @@ fn newest() -> Option<Server> {
     Some(Server::start(&programs, &programs.join("1.36.0/linux/kube-apiserver"), ""))
 }
 
-/// The last one that has the PodSecurityPolicy.
-fn last_with_psp() -> Option<Server> {
+/// An API server of `ci/apiserver/build`.
+fn older(minor: &str, arguments: &str) -> Option<Server> {
     let programs = programs()?;
     let Some(built) = std::env::var_os("IMAGEGEN_TEST_APISERVER").map(PathBuf::from) else {
         println!("skipped: needs wine and the programs of ci/apiserver/build (IMAGEGEN_TEST_APISERVER)");
         return None;
     };
-    let arguments =
-        "--enable-admission-plugins=PodSecurityPolicy --feature-gates=ServerSideFieldValidation=true";
-    Some(Server::start(&programs, &built.join("kube-apiserver"), arguments))
+    Some(Server::start(&programs, &built.join(minor).join("kube-apiserver"), arguments))
+}
+
+/// The last one that has the PodSecurityPolicy.
+fn last_with_psp() -> Option<Server> {
+    older(
+        "1.24",
+        "--enable-admission-plugins=PodSecurityPolicy --feature-gates=ServerSideFieldValidation=true",
+    )
+}
+
+/// The last one that has the admission policy in a beta API alone; a cluster must turn both on.
+fn last_with_beta() -> Option<Server> {
+    let api = "--runtime-config=admissionregistration.k8s.io/v1beta1=true";
+    older("1.29", &format!("--feature-gates=ValidatingAdmissionPolicy=true {api}"))
 }
 
 /// Applies the manifests of a selection twice.
@@ -283,6 +300,13 @@ fn the_last_api_server_with_psp_takes_every_selection() {
     }
 }
 
+#[test]
+fn the_last_api_server_with_a_beta_policy_takes_every_selection() {
+    if let Some(server) = last_with_beta() {
+        all_applied(&server, BETA);
+    }
+}
+
 /// A pod of one container, with a folder or pipe of the host.
 fn mounts(path: &str) -> Value {
     json!({
@@ -313,13 +337,26 @@ fn with_account(mut spec: Value, account: &str) -> Value {
 
 #[test]
 fn pipes_of_the_host_are_for_named_accounts() {
-    let Some(server) = newest() else { return };
+    if let Some(server) = newest() {
+        refuses_pipes(&server, "1.36");
+    }
+}
+
+#[test]
+fn pipes_of_the_host_are_for_named_accounts_by_a_beta_policy() {
+    if let Some(server) = last_with_beta() {
+        refuses_pipes(&server, "1.29");
+    }
+}
+
+fn refuses_pipes(server: &Server, minor: &str) {
     for namespace in ["default", "kube-system", "kube-flannel", "imagegen-smoke"] {
         server.account(namespace);
     }
     let pipe = mounts(r"\\.\pipe\containerd-containerd");
     server.takes("admin", "default", &pipe);
-    server.write("--k8s 1.36 --cni flannel-overlay --pipe-account kube-system:csi-smb");
+    let selection = format!("--k8s {minor} --cni flannel-overlay");
+    server.write(&format!("{selection} --pipe-account kube-system:csi-smb"));
     server.apply();
     server.kubectl("--namespace kube-system create serviceaccount csi-smb");
     // The server hears of its own policy a moment later.
@@ -343,7 +380,7 @@ fn pipes_of_the_host_are_for_named_accounts() {
         server.takes("admin", "kube-system", &with_account(mounts(path), "csi-smb"));
     }
     server.refuses("admin", "default", &with_account(pipe, "csi-smb"), "csi-smb");
-    let checked = server.check("--k8s 1.36 --cni flannel-overlay", "pipes");
+    let checked = server.check(&selection, "pipes");
     assert!(!checked.status.success() && text(&checked).contains(denied), "{}", text(&checked));
     for good in [plain(), mounts(r"C:\data"), mounts(r"C:\containerd\data")] {
         server.takes("admin", "default", &good);
@@ -353,7 +390,8 @@ fn pipes_of_the_host_are_for_named_accounts() {
         server.takes("admin", namespace, &server.agent(namespace, name));
     }
     server.takes("admin", "kube-system", &host_process());
-    server.refuses("admin", "imagegen-smoke", &host_process(), "violates PodSecurity \"baseline:v1.36\"");
+    let violates = format!("violates PodSecurity \"baseline:v{minor}\"");
+    server.refuses("admin", "imagegen-smoke", &host_process(), &violates);
     server.refuses("admin", "imagegen-smoke", &mounts(r"C:\data"), "hostPath volumes");
     server.takes("admin", "imagegen-smoke", &plain());
 }
