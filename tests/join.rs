@@ -35,6 +35,7 @@ const CLOUD: &str =
 const CONFIG: &str = r"C:\etc\kubernetes\join-config.yaml";
 const JOINNODE: &str = r"C:\windows\joinnode.exe";
 const PLAN: &str = r"C:\imagegen\guest-plan.json";
+const PROXY_FLAGS: &str = r"C:\var\lib\kube-proxy\kube-proxy-flags.env";
 const TOKEN: &str = "abcdef.0123456789abcdef";
 
 /// Namespaces of its own: no network but loopback, a name and an address for the node, and every
@@ -241,6 +242,8 @@ fn comes(scene: &Scene<'_>, selection: &str) {
     ready(scene, &wine);
     told(&scene.node(NODE));
     compare::lines(&wine, &predicted);
+    proxies(scene, &wine);
+    compare::lines(&wine, &predicted);
     reset(&wine, &predicted);
 }
 
@@ -397,18 +400,19 @@ fn told(node: &Value) {
 
 /// The ends of what the services wrote.
 fn logs(wine: &Wine) -> String {
-    let end = |name: &str| {
-        let folder = wine.path(&format!(r"C:\var\log\{name}"));
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let files = entries.map(|entry| (entry.path(), std::fs::read(entry.path()).unwrap_or_default()));
-        files
-            .map(|(path, bytes)| {
-                let end = &bytes[bytes.len().saturating_sub(20_000)..];
-                format!("---- {}\n{}\n", path.display(), String::from_utf8_lossy(end))
-            })
-            .collect::<String>()
-    };
-    end("containerd") + &end("kubelet")
+    end_of_logs(wine, "containerd") + &end_of_logs(wine, "kubelet")
+}
+
+fn end_of_logs(wine: &Wine, name: &str) -> String {
+    let folder = wine.path(&format!(r"C:\var\log\{name}"));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.map(|entry| (entry.path(), std::fs::read(entry.path()).unwrap_or_default()));
+    files
+        .map(|(path, bytes)| {
+            let end = &bytes[bytes.len().saturating_sub(20_000)..];
+            format!("---- {}\n{}\n", path.display(), String::from_utf8_lossy(end))
+        })
+        .collect()
 }
 
 fn ready(scene: &Scene<'_>, wine: &Wine) {
@@ -435,15 +439,36 @@ fn ready(scene: &Scene<'_>, wine: &Wine) {
     assert!(wine.path(r"C:\etc\kubernetes\kubelet.conf").exists());
 }
 
+/// kube-proxy finds its node by the name that the join gives it, and not by the machine's.
+fn proxies(scene: &Scene<'_>, wine: &Wine) {
+    std::fs::copy(scene.cluster.admin(), wine.path(r"C:\var\lib\kube-proxy\kubeconfig.conf")).unwrap();
+    let given = format!("KUBE_PROXY_ARGS=\"--hostname-override={NODE} --cluster-cidr=10.244.0.0/16\"\n");
+    std::fs::write(wine.path(PROXY_FLAGS), given).unwrap();
+    let applied = wine.run(60, &[JOINNODE, "apply", PLAN]);
+    assert!(applied.status.success(), "{}", text(&applied));
+    let started = wine.run(60, &["sc", "start", "kube-proxy"]);
+    assert!(started.status.success(), "{}", text(&started));
+    let mut said = String::new();
+    for _ in 0..300 {
+        said = end_of_logs(wine, "kube-proxy");
+        if said.contains(ADDRESS) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    panic!("kube-proxy did not find {NODE}: {said}");
+}
+
 fn reset(wine: &Wine, predicted: &Value) {
     let socket = "npipe:////./pipe/containerd-containerd";
     let done = wine.run(90, &[r"C:\k\kubeadm.exe", "reset", "--force", "--cri-socket", socket]);
     assert!(done.status.success(), "{}", text(&done));
     assert!(!wine.path(r"C:\etc\kubernetes\kubelet.conf").exists(), "{}", text(&done));
-    // kubeadm leaves more than it says where a file refuses to go, so Reset-Node.ps1 takes this one away itself.
-    let flags = wine.path(r"C:\var\lib\kubelet\kubeadm-flags.env");
-    if flags.exists() {
-        std::fs::remove_file(flags).unwrap();
+    // kubeadm leaves more than it says where a file refuses to go, so Reset-Node.ps1 takes these away itself.
+    for flags in [r"C:\var\lib\kubelet\kubeadm-flags.env", PROXY_FLAGS].map(|path| wine.path(path)) {
+        if flags.exists() {
+            std::fs::remove_file(flags).unwrap();
+        }
     }
     let applied = wine.run(60, &[JOINNODE, "apply", PLAN]);
     assert!(applied.status.success(), "{}", text(&applied));

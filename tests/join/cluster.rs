@@ -190,7 +190,7 @@ imageGCHighThresholdPercent: 100
         self.kubectl(&["replace", "-f", file.to_str().unwrap()]);
     }
 
-    fn admin(&self) -> PathBuf {
+    pub fn admin(&self) -> PathBuf {
         let most = self.folder.join("kc/super-admin.conf");
         if most.exists() { most } else { self.folder.join("kc/admin.conf") }
     }

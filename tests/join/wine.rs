@@ -137,8 +137,12 @@ impl Wine {
         self.succeeds(&["reg", "import", &format!("Z:{}", file.to_str().unwrap().replace('/', "\\"))]);
     }
 
-    /// Values below a key by name, as `reg.exe` writes them: `TYPE DATA`.
+    /// Values below a key by name, as `reg.exe` writes them: `TYPE DATA`. Wine's gives no answer now and then.
     pub fn values(&self, key: &str) -> BTreeMap<String, String> {
+        (0..5).map(|_| self.asked(key)).find(|values| !values.is_empty()).unwrap_or_default()
+    }
+
+    fn asked(&self, key: &str) -> BTreeMap<String, String> {
         let key = key.replace("HKLM:\\", "HKLM\\");
         let output = self.run(60, &["reg", "query", &key]);
         String::from_utf8_lossy(&output.stdout)

@@ -164,8 +164,8 @@ func kubeadm(config string) (*exec.Cmd, *watch) {
 func (p plan) join(m *mgr.Mgr, config string) error {
 	var file string
 	for _, r := range p.Resources {
-		if r.Properties.ArgumentsFile != nil {
-			file = r.Properties.ArgumentsFile.Path
+		if it := r.Properties.ArgumentsFile; it != nil && it.Variable == "KUBELET_KUBEADM_ARGS" {
+			file = it.Path
 		}
 	}
 	if err := change(m, kubelet, mgr.StartDisabled, ""); err != nil {
