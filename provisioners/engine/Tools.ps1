@@ -42,7 +42,8 @@ function Join-Argument {
 # Through Process, not `&`: 5.1 mangles quotes and empty arguments and makes errors of text on stderr.
 function Start-Native {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Program, [string] $ArgumentLine = '')
+    param([Parameter(Mandatory)] [string] $Program, [string] $ArgumentLine = '', [string] $InputText = '',
+        [hashtable] $Environment = @{})
     $start = New-Object -TypeName Diagnostics.ProcessStartInfo
     $start.FileName = $Program
     $start.Arguments = $ArgumentLine
@@ -50,7 +51,15 @@ function Start-Native {
     $start.CreateNoWindow = $true
     $start.RedirectStandardOutput = $true
     $start.RedirectStandardError = $true
+    $start.RedirectStandardInput = [bool]$InputText
+    foreach ($name in $Environment.Keys) { $start.EnvironmentVariables[$name] = $Environment[$name] }
     $process = [Diagnostics.Process]::Start($start)
+    if ($InputText) {
+        # Not through the writer, which may add a byte order mark.
+        $bytes = [Text.Encoding]::UTF8.GetBytes($InputText)
+        $process.StandardInput.BaseStream.Write($bytes, 0, $bytes.Length)
+        $process.StandardInput.BaseStream.Close()
+    }
     @{
         process = $process
         output = $process.StandardOutput.ReadToEndAsync()
@@ -63,10 +72,11 @@ function Start-Native {
 function Invoke-Native {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Program, [string[]] $Arguments = @(), [string] $ArgumentLine = '',
-        [int[]] $Accept = @(0), [scriptblock] $Meanwhile)
+        [int[]] $Accept = @(0), [scriptblock] $Meanwhile, [string] $InputText = '', [hashtable] $Environment = @{})
     if (-not $ArgumentLine) { $ArgumentLine = Join-Argument -Arguments $Arguments }
     $doing = "$Program was running"
-    $native = Start-Native -Program $Program -ArgumentLine $ArgumentLine
+    $with = @{ InputText = $InputText; Environment = $Environment }
+    $native = Start-Native -Program $Program -ArgumentLine $ArgumentLine @with
     try {
         while ($null -ne $Meanwhile -and -not $native.process.WaitForExit(200)) {
             $null = Get-TimeLeft -Doing $doing

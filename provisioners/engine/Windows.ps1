@@ -39,6 +39,13 @@ function Invoke-Program {
     Invoke-Native -Program $Program -Arguments $Arguments -Accept @() -Meanwhile $Meanwhile
 }
 
+# A program of the pod network: what to do is in its environment, about which network in its input.
+function Invoke-NetworkProgram {
+    [CmdletBinding()]
+    param([string] $Program, [string] $Text, [hashtable] $Environment)
+    Invoke-Native -Program $Program -InputText $Text -Environment $Environment -Accept @()
+}
+
 # A script in a process that outlives the caller's session: WMI's, which no session takes along at its end.
 function Start-Detached {
     [CmdletBinding()]

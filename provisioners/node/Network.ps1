@@ -81,7 +81,7 @@ function Get-NetworkMark {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string] $Text)
     $marks = @{}
-    if ($Text -match '@(NODE_|NETWORK_CARD@)') {
+    if ($Text -match '@(NODE_(ADDRESS|NETWORK|POD_[A-Z]+)|NETWORK_CARD)@') {
         $node = Wait-NodeNetwork -Facts $Facts
         $card = Get-NetworkCard -Address $node.address
         $marks['@NODE_ADDRESS@'] = $node.address
@@ -90,6 +90,11 @@ function Get-NetworkMark {
         $marks['@NODE_POD_FIRST@'] = Get-NetworkAddress -Network $node.network -Number 3
         $marks['@NETWORK_CARD@'] = $card.name
         $marks['@NODE_NETWORK@'] = Get-AddressNetwork -Address $node.address -Length $card.length
+    }
+    if ($Text -match '@NODE_NAME@') { $marks['@NODE_NAME@'] = Get-NodeName -Facts $Facts }
+    if ($Text -match '@SOURCE_VIP@') {
+        $node = Wait-NodeNetwork -Facts $Facts
+        $marks['@SOURCE_VIP@'] = Get-SourceAddress -Facts $Facts -Network $node.network
     }
     if ($Text -match '@(POD|SERVICE)_NETWORK@') {
         $which = 'configmap', 'kubeadm-config', '--namespace', 'kube-system'
@@ -206,21 +211,29 @@ function Restore-Network {
     }
 }
 
+# A text with its marks filled in; one that the cluster does not tell is an error that names where it stands.
+function Resolve-Mark {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string] $Text,
+        [Parameter(Mandatory)] [string] $From)
+    $marks = Get-NetworkMark -Facts $Facts -Text $Text
+    foreach ($mark in @($marks.Keys)) {
+        if ($marks[$mark]) { $Text = $Text.Replace($mark, $marks[$mark]) }
+    }
+    $left = @([regex]::Matches($Text, '@[A-Z_]+@') | ForEach-Object { $_.Value } | Sort-Object -Unique)
+    if ($left.Count -gt 0) {
+        throw "the cluster does not tell $($left -join ', '): name it as network of the image ($From)"
+    }
+    $Text
+}
+
 # Fills in the pod network's configuration where no agent does, and lays it where the runtime looks for it.
 function Complete-Network {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts)
     if (-not $Facts.ContainsKey('network')) { return }
     $template = "$($Facts.network)"
-    $text = "$(Get-Content -LiteralPath $template -Raw)"
-    $marks = Get-NetworkMark -Facts $Facts -Text $text
-    foreach ($mark in @($marks.Keys)) {
-        if ($marks[$mark]) { $text = $text.Replace($mark, $marks[$mark]) }
-    }
-    $left = @([regex]::Matches($text, '@[A-Z_]+@') | ForEach-Object { $_.Value } | Sort-Object -Unique)
-    if ($left.Count -gt 0) {
-        throw "the cluster does not tell $($left -join ', '): name it as network of the image ($template)"
-    }
+    $text = Resolve-Mark -Facts $Facts -Text "$(Get-Content -LiteralPath $template -Raw)" -From $template
     # With its configuration the node takes pods, so the bridge comes first.
     Initialize-Bridge -Facts $Facts -Text $text
     $path = Get-NetworkPath -Facts $Facts

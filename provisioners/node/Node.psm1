@@ -10,6 +10,7 @@ $ProgressPreference = 'SilentlyContinue'
 $script:Root = $Root
 . "$PSScriptRoot/../engine/Tools.ps1"
 . "$PSScriptRoot/Network.ps1"
+. "$PSScriptRoot/Proxy.ps1"
 . "$PSScriptRoot/Diagnosis.ps1"
 . $Platform
 
@@ -98,20 +99,29 @@ function Initialize-Join {
         throw 'this node has joined already: run Reset-Node.ps1 first'
     }
     # Left by a join that failed: kubeadm refuses to go on with the one, and the other is of that join.
-    $left = "$($facts.conf)\bootstrap-kubelet.conf", "$($facts.arguments)", (Get-WatchLog)
-    foreach ($path in $left) {
+    $left = "$($facts.conf)\bootstrap-kubelet.conf", (Get-WatchLog)
+    foreach ($path in $left + (Get-ArgumentPath -Facts $facts)) {
         if (Test-Path -LiteralPath $path -PathType Leaf) { Remove-Item -LiteralPath $path -Force }
     }
-    $null = Update-Kubelet
+    $null = Update-CommandLine
     Start-NodeService -Names $facts.before
 }
 
-# Brings the kubelet's command line to what kubeadm has written for it; $true when it was another one.
-function Update-Kubelet {
+# Files that a join adds arguments with.
+function Get-ArgumentPath {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    foreach ($name in 'arguments', 'proxyFlags') {
+        if ($Facts.ContainsKey($name)) { "$($Facts[$name])" }
+    }
+}
+
+# Brings command lines to what was written for them, the kubelet's by kubeadm; $true when one was another.
+function Update-CommandLine {
     [CmdletBinding()]
     param()
     $lines = @(& "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'join' -Platform $Platform 6>&1)
-    if ($LASTEXITCODE -ne 0) { throw "the kubelet's command line is not as planned: $($lines -join "`n")" }
+    if ($LASTEXITCODE -ne 0) { throw "command lines are not as planned: $($lines -join "`n")" }
     ("$($lines[-1])" | ConvertFrom-Json).changed -gt 0
 }
 
@@ -141,7 +151,7 @@ function Start-JoiningKubelet {
     $path = "$($Facts.arguments)"
     if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { return $false }
     if (-not "$(Get-Content -LiteralPath $path -Raw)".EndsWith("`n")) { return $false }
-    $null = Update-Kubelet
+    $null = Update-CommandLine
     Set-ServiceStart -Name 'kubelet' -StartType 'manual'
     Start-NodeService -Names 'kubelet'
     $true
@@ -212,7 +222,7 @@ function Complete-Join {
     $facts = Get-NodeFact
     Start-Deadline -Name 'the join' -Seconds $Seconds
     # After an upgrade; after a join only where nobody watched, and then it runs with another line.
-    if (Update-Kubelet) { Stop-NodeService -Names 'kubelet' }
+    if (Update-CommandLine) { Stop-NodeService -Names 'kubelet' }
     Set-ServiceStart -Name 'kubelet' -StartType 'auto'
     Start-NodeService -Names 'kubelet'
     $credential = "$($facts.conf)\kubelet.conf"
@@ -226,11 +236,7 @@ function Complete-Join {
     }
     Write-NodeLine -Text 'the kubelet is registered and well'
     Complete-Network -Facts $facts
-    # As a service it needs the cluster's configuration, which the join does not bring.
-    if (Test-Path -LiteralPath "$($facts.proxyConf)" -PathType Leaf) {
-        foreach ($name in Select-Service -Names $facts.after) { Set-ServiceStart -Name $name -StartType 'auto' }
-        Start-NodeService -Names $facts.after
-    }
+    Start-Proxy -Facts $facts
 }
 
 # Takes a folder's content away; the folder keeps its access.
@@ -271,7 +277,7 @@ function Reset-Cluster {
     Clear-HostNetwork
     foreach ($path in $facts.empty) { Clear-Folder -Path $path }
     $left = @('kubelet.conf', 'bootstrap-kubelet.conf', 'pki\ca.crt' | ForEach-Object { "$($facts.conf)\$_" })
-    foreach ($path in $left + @($facts.arguments)) {
+    foreach ($path in $left + (Get-ArgumentPath -Facts $facts)) {
         if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
     }
 }

@@ -453,6 +453,23 @@ function Enable-Forwarding {
     Set-Simulation -Area 'forwarding' -Name $Address -Value 'enabled'
 }
 
+# host-local as far as a reservation goes: the address is a file below the pool's folder.
+function Invoke-NetworkProgram {
+    [CmdletBinding()]
+    param([string] $Program, [string] $Text, [hashtable] $Environment)
+    if ($Program -notlike '*\host-local.exe') { throw "$Program is not simulated" }
+    $request = $Text | ConvertFrom-Json
+    $folder = "$($request.ipam.dataDir)\$($request.name)"
+    $address = $request.ipam.subnet -replace '\.0/24$', '.9'
+    if ($Environment.CNI_COMMAND -eq 'DEL') {
+        if (Test-Path -LiteralPath "$folder\$address") { Remove-Item -LiteralPath "$folder\$address" -Force }
+        return @{ exitCode = 0; output = '' }
+    }
+    if (Test-Path -LiteralPath "$folder\$address") { return @{ exitCode = 1; output = 'duplicate' } }
+    Write-TextFile -Path "$folder\$address" -Content $Environment.CNI_CONTAINERID
+    @{ exitCode = 0; output = "{`"ip4`": {`"ip`": `"$address/24`"}}" }
+}
+
 # Kinds are areas of their own; a network's name is its ID too. A new network has the machine's address when it is
 # asked for again; an end that is attached to the host gives it its address.
 function Invoke-HostNetwork {

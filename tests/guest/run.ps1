@@ -677,31 +677,78 @@ function Assert-Bridge {
     }
 }
 
+function Get-SimulatedLine {
+    param([string] $Arguments)
+    "C:\k\kubectl.exe get $Arguments --output json --kubeconfig C:\etc\kubernetes\kubelet.conf"
+}
+
+# A node whose kubelet is registered, in a cluster that answers; with more in its node.conf.
+function New-RegisteredWorld {
+    param([string] $Source, [string[]] $More)
+    $world = New-NodeWorld -Source $Source
+    [IO.File]::AppendAllText("$world/C/imagegen/node.conf", "`nkubectl=C:\k\kubectl.exe`n$($More -join "`n")")
+    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
+    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
+    $node = '{"spec":{"podCIDR":"10.244.3.0/24"},"status":{"addresses":[{"type":"Hostname","address":"x"},'
+    $node += '{"type":"InternalIP","address":"10.1.18.7"}]}}'
+    $answer = @{ exitCode = 0; output = "Warning: old`n$node`n" }
+    Set-Simulation -Area 'programs' -Name (Get-SimulatedLine -Arguments "node $name") -Value $answer
+    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
+    $settings = 'networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/12\n'
+    $answer = @{ exitCode = 0; output = "{`"data`":{`"ClusterConfiguration`":`"$settings`"}}" }
+    $map = Get-SimulatedLine -Arguments 'configmap kubeadm-config --namespace kube-system'
+    Set-Simulation -Area 'programs' -Name $map -Value $answer
+    $world
+}
+
+# kube-proxy as a service starts when somebody brought its credentials, and is told what only a join knows.
+function Test-NodeProxy {
+    param([string] $Source)
+    $more = @('proxyFlags=C:\var\lib\kube-proxy\kube-proxy-flags.env')
+    $more += @('proxyArgument=--hostname-override=@NODE_NAME@', 'proxyArgument=--cluster-cidr=@POD_NETWORK@')
+    $more += @('proxyArgument=--source-vip=@SOURCE_VIP@')
+    $more += @('sourceNetwork=flannel.4096', 'addressPool=C:\opt\cni\bin\host-local.exe')
+    $more += @('cniState=C:\var\lib\cni')
+    $world = New-RegisteredWorld -Source $Source -More ($more + @('empty=C:\var\lib\cni'))
+    $null = [IO.Directory]::CreateDirectory("$world/C/var/lib/kube-proxy")
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'a node without credentials for kube-proxy' -Run $run -Code 0
+    $found = (Get-ServiceConfig -Name 'kube-proxy').startType
+    Assert-That -Name 'kube-proxy waits for its credentials' -Holds ($found -eq 'manual') -Detail $found
+
+    [IO.File]::WriteAllText("$world/C/var/lib/kube-proxy/kubeconfig.conf", 'x')
+    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
+    $wanted = 'auto running C:\k\kube-proxy.exe --windows-service '
+    $wanted += "--hostname-override=$name --cluster-cidr=10.244.0.0/16 --source-vip=10.244.3.9"
+    # The second time the address is the one that is already reserved.
+    foreach ($time in 'first', 'second') {
+        $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+        Assert-Run -Name "kube-proxy starts, $time time" -Run $run -Code 0
+        $proxy = Get-ServiceConfig -Name 'kube-proxy'
+        $found = "$($proxy.startType) $($proxy.state) $($proxy.commandLine)"
+        Assert-That -Name "kube-proxy is told, $time time" -Holds ($found -ceq $wanted) -Detail $found
+    }
+    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
+    Assert-Run -Name 'what kube-proxy was told is no drift' -Run $run -Code 0
+    $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
+    Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 0; output = ''; creates = '' }
+    Assert-Run -Name 'a reset of it' -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 0
+    $found = (Get-ServiceConfig -Name 'kube-proxy').commandLine
+    $holds = $found -ceq 'C:\k\kube-proxy.exe --windows-service'
+    Assert-That -Name 'a reset takes it away' -Holds $holds -Detail $found
+}
+
 # A pod network without an agent: its configuration is filled in from the cluster.
 function Test-NodeNetwork {
     param([string] $Source)
-    $world = New-NodeWorld -Source $Source
-    $facts = "`nkubectl=C:\k\kubectl.exe`nnetwork=C:\k\cni\10-win-bridge.conf`ncniConf=C:\etc\cni\net.d"
-    $facts += "`nbridge=cbr0"
-    [IO.File]::AppendAllText("$world/C/imagegen/node.conf", $facts)
-    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
+    $more = @('network=C:\k\cni\10-win-bridge.conf', 'cniConf=C:\etc\cni\net.d', 'bridge=cbr0')
+    $world = New-RegisteredWorld -Source $Source -More $more
     $template = '{"ipam":{"subnet":"@NODE_POD_NETWORK@"},"all":"@NODE_ADDRESS@ '
     $template += '@NODE_POD_GATEWAY@ @NODE_POD_FIRST@ @NETWORK_CARD@ @NODE_NETWORK@ '
     $template += '@POD_NETWORK@ @SERVICE_NETWORK@ @DNS_SERVER@ @DNS_DOMAIN@"}'
     Write-TextFile -Path 'C:\k\cni\10-win-bridge.conf' -Content $template
     $kubelet = "clusterDNS:`n- 10.96.0.10`nclusterDomain: a.test`n"
     Write-TextFile -Path 'C:\var\lib\kubelet\config.yaml' -Content $kubelet
-    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
-    $end = '--output json --kubeconfig C:\etc\kubernetes\kubelet.conf'
-    $node = '{"spec":{"podCIDR":"10.244.3.0/24"},"status":{"addresses":[{"type":"Hostname","address":"x"},'
-    $node += '{"type":"InternalIP","address":"10.1.18.7"}]}}'
-    $answer = @{ exitCode = 0; output = "Warning: old`n$node`n" }
-    Set-Simulation -Area 'programs' -Name "C:\k\kubectl.exe get node $name $end" -Value $answer
-    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
-    $map = "C:\k\kubectl.exe get configmap kubeadm-config --namespace kube-system $end"
-    $settings = 'networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/12\n'
-    $answer = @{ exitCode = 0; output = "{`"data`":{`"ClusterConfiguration`":`"$settings`"}}" }
-    Set-Simulation -Area 'programs' -Name $map -Value $answer
     $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
     Assert-Run -Name 'a network is filled in' -Run $run -Code 0
     $found = "$(Get-Content -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf' -Raw)"
@@ -723,6 +770,7 @@ function Test-NodeNetwork {
     Assert-Bridge -Name 'another cluster'
 
     $answer = @{ exitCode = 0; output = '{"data":{"ClusterConfiguration":"networking: {}"}}' }
+    $map = Get-SimulatedLine -Arguments 'configmap kubeadm-config --namespace kube-system'
     Set-Simulation -Area 'programs' -Name $map -Value $answer
     Remove-Item -LiteralPath "$world/C/etc/cni/net.d/10-win-bridge.conf" -Force
     $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
@@ -748,6 +796,7 @@ try {
     Test-Signature -Source $own
     Test-NodeLife -Source $own
     Test-NodeNetwork -Source $own
+    Test-NodeProxy -Source $own
     Test-Upgrade -Source $own
 } finally {
     Remove-PSDrive -Name 'C' -Scope Global -Force

@@ -74,7 +74,7 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 11] = [
+const LOADED: [&str; 12] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
@@ -82,6 +82,7 @@ const LOADED: [&str; 11] = [
     r#""$PSScriptRoot/../engine/Invoke-Plan.ps1""#,
     r#""$Destination/engine/Invoke-Plan.ps1""#,
     r#""$PSScriptRoot/Network.ps1""#,
+    r#""$PSScriptRoot/Proxy.ps1""#,
     r#""$PSScriptRoot/Diagnosis.ps1""#,
     "$Platform",
     "$file.FullName",
