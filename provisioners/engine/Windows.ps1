@@ -518,6 +518,20 @@ function Set-Task {
     if (-not $Enabled) { $null = Disable-ScheduledTask -TaskName $Name }
 }
 
+function Start-Task {
+    [CmdletBinding()]
+    param([string] $Name)
+    Start-ScheduledTask -TaskName $Name
+}
+
+# With the program that it started, which would outlive it.
+function Stop-Task {
+    [CmdletBinding()]
+    param([string] $Name, [string] $Program)
+    Stop-ScheduledTask -TaskName $Name
+    Get-Process | Where-Object { $_.Path -eq $Program } | Stop-Process -Force
+}
+
 function Remove-Task {
     [CmdletBinding()]
     param([string] $Name)

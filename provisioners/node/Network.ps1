@@ -240,3 +240,24 @@ function Complete-Network {
     Write-TextFile -Path $path -Content $text
     Write-NodeLine -Text "the pod network is configured in $path"
 }
+
+# flanneld is a task that starts when it knows its node. Its credentials are the cluster's, which the join does not
+# bring.
+function Start-Flannel {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    if (-not $Facts.ContainsKey('flannel')) { return }
+    if (-not (Test-Path -LiteralPath "$($Facts.flannel)\kubeconfig.conf" -PathType Leaf)) { return }
+    Write-TextFile -Path "$($Facts.flannel)\node-name" -Content "$(Get-NodeName -Facts $Facts)`r`n"
+    Start-Task -Name 'imagegen-flanneld'
+    Write-NodeLine -Text 'flanneld is started'
+}
+
+function Stop-Flannel {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    if (-not $Facts.ContainsKey('flannel')) { return }
+    Stop-Task -Name 'imagegen-flanneld' -Program "$($Facts.flanneld)"
+    $name = "$($Facts.flannel)\node-name"
+    if (Test-Path -LiteralPath $name -PathType Leaf) { Remove-Item -LiteralPath $name -Force }
+}

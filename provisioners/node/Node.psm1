@@ -236,6 +236,7 @@ function Complete-Join {
     }
     Write-NodeLine -Text 'the kubelet is registered and well'
     Complete-Network -Facts $facts
+    Start-Flannel -Facts $facts
     Start-Proxy -Facts $facts
 }
 
@@ -274,6 +275,7 @@ function Reset-Cluster {
     Start-NodeService -Names $facts.runtime
     # Containers are removed through the runtime.
     Invoke-Kubeadm -Facts $facts -Arguments @('reset', '--force', '--cri-socket', "$($facts.endpoint)")
+    Stop-Flannel -Facts $facts
     Clear-HostNetwork
     foreach ($path in $facts.empty) { Clear-Folder -Path $path }
     $left = @('kubelet.conf', 'bootstrap-kubelet.conf', 'pki\ca.crt' | ForEach-Object { "$($facts.conf)\$_" })

@@ -429,6 +429,19 @@ function Set-Task {
     Set-Simulation -Area 'tasks' -Name $Name -Value $task
 }
 
+function Start-Task {
+    [CmdletBinding()]
+    param([string] $Name)
+    Set-Simulation -Area 'running' -Name $Name -Value 'task'
+}
+
+function Stop-Task {
+    [CmdletBinding()]
+    param([string] $Name, [string] $Program)
+    if (-not $Program) { throw "$Name has a program" }
+    Set-Simulation -Area 'running' -Name $Name -Value $null
+}
+
 function Remove-Task {
     [CmdletBinding()]
     param([string] $Name)

@@ -701,22 +701,29 @@ function New-RegisteredWorld {
     $world
 }
 
-# kube-proxy as a service starts when somebody brought its credentials, and is told what only a join knows.
+# kube-proxy as a service, and flanneld beside it, start when somebody brought their credentials, and are told what
+# only a join knows.
 function Test-NodeProxy {
     param([string] $Source)
     $more = @('proxyFlags=C:\var\lib\kube-proxy\kube-proxy-flags.env')
     $more += @('proxyArgument=--hostname-override=@NODE_NAME@', 'proxyArgument=--cluster-cidr=@POD_NETWORK@')
     $more += @('proxyArgument=--source-vip=@SOURCE_VIP@')
     $more += @('sourceNetwork=flannel.4096', 'addressPool=C:\opt\cni\bin\host-local.exe')
-    $more += @('cniState=C:\var\lib\cni')
+    $more += @('cniState=C:\var\lib\cni', 'flannel=C:\etc\kube-flannel', 'flanneld=C:\k\flanneld.exe')
     $world = New-RegisteredWorld -Source $Source -More ($more + @('empty=C:\var\lib\cni'))
-    $null = [IO.Directory]::CreateDirectory("$world/C/var/lib/kube-proxy")
+    foreach ($folder in 'var/lib/kube-proxy', 'etc/kube-flannel') {
+        $null = [IO.Directory]::CreateDirectory("$world/C/$folder")
+    }
     $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
     Assert-Run -Name 'a node without credentials for kube-proxy' -Run $run -Code 0
     $found = (Get-ServiceConfig -Name 'kube-proxy').startType
     Assert-That -Name 'kube-proxy waits for its credentials' -Holds ($found -eq 'manual') -Detail $found
+    $found = Get-Simulation -Area 'running' -Name 'imagegen-flanneld'
+    Assert-That -Name 'flanneld waits for its credentials' -Holds ($null -eq $found) -Detail $found
 
-    [IO.File]::WriteAllText("$world/C/var/lib/kube-proxy/kubeconfig.conf", 'x')
+    foreach ($folder in 'var/lib/kube-proxy', 'etc/kube-flannel') {
+        [IO.File]::WriteAllText("$world/C/$folder/kubeconfig.conf", 'x')
+    }
     $name = [Net.Dns]::GetHostName().ToLowerInvariant()
     $wanted = 'auto running C:\k\kube-proxy.exe --windows-service '
     $wanted += "--hostname-override=$name --cluster-cidr=10.244.0.0/16 --source-vip=10.244.3.9"
@@ -728,6 +735,9 @@ function Test-NodeProxy {
         $found = "$($proxy.startType) $($proxy.state) $($proxy.commandLine)"
         Assert-That -Name "kube-proxy is told, $time time" -Holds ($found -ceq $wanted) -Detail $found
     }
+    $found = [IO.File]::ReadAllText("$world/C/etc/kube-flannel/node-name")
+    $holds = $found -ceq "$name`r`n" -and (Get-Simulation -Area 'running' -Name 'imagegen-flanneld') -eq 'task'
+    Assert-That -Name 'flanneld runs and knows its node' -Holds $holds -Detail $found
     $run = Invoke-NodeScript -World $world -Name 'Test-Node'
     Assert-Run -Name 'what kube-proxy was told is no drift' -Run $run -Code 0
     $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
@@ -736,6 +746,9 @@ function Test-NodeProxy {
     $found = (Get-ServiceConfig -Name 'kube-proxy').commandLine
     $holds = $found -ceq 'C:\k\kube-proxy.exe --windows-service'
     Assert-That -Name 'a reset takes it away' -Holds $holds -Detail $found
+    $holds = -not [IO.File]::Exists("$world/C/etc/kube-flannel/node-name")
+    $holds = $holds -and $null -eq (Get-Simulation -Area 'running' -Name 'imagegen-flanneld')
+    Assert-That -Name 'a reset stops flanneld' -Holds $holds
 }
 
 # A pod network without an agent: its configuration is filled in from the cluster.
