@@ -68,8 +68,9 @@ fn everything_that_the_tables_allow_is_planned_and_predicted() {
                         runtime: runtime.name.parse().ok(),
                         ..azure(line.latest.as_str())
                     };
-                    let Some((_, machine)) = made(&selection, &trees) else { continue };
+                    let Some((guest, machine)) = made(&selection, &trees) else { continue };
                     check(&selection, &machine);
+                    check_join(&selection, &guest, &machine);
                     for part in [minor.as_str(), cni.as_str(), windows, &access.name, &runtime.name] {
                         made_of.insert(part.to_owned());
                     }
@@ -102,6 +103,29 @@ fn check(selection: &ImageDefinition, machine: &Machine) {
     if let (Some(proxy), true) = (service("kube-proxy"), cni != Cni::None) {
         assert!(proxy.arguments.iter().any(|word| word.starts_with("--network-name=")), "{selection:?}");
     }
+}
+
+/// What the join is told to do: for kube-proxy where that is a service, for a bridge where nobody else makes it.
+fn check_join(selection: &ImageDefinition, guest: &Guest, machine: &Machine) {
+    let conf = files(guest).find(|file| file.path.ends_with(r"\node.conf")).expect("node.conf");
+    let lines: Vec<&str> = conf.content.as_deref().expect("content").lines().collect();
+    let told = |start: &str| lines.iter().any(|line| line.starts_with(start));
+    let services = selection.host_access == Some(HostAccess::Services);
+    let cni = selection.cni.expect("a network");
+    assert_eq!(told("proxyArgument=--hostname-override=@NODE_NAME@"), services, "{selection:?}");
+    assert_eq!(told("proxyArgument=--source-vip="), services && cni.is_overlay(), "{selection:?}");
+    assert_eq!(
+        told("sourceNetwork=") || told("sourceEnd="),
+        services && cni.is_overlay(),
+        "{selection:?}: nobody knows the address"
+    );
+    let task = |name: &str| {
+        machine.system.iter().any(|thing| thing.name == name && thing.properties["enabled"] == true)
+    };
+    let bridged = matches!(cni, Cni::WinBridge | Cni::Sdnbridge | Cni::L3);
+    assert_eq!((told("bridge=cbr0"), task("imagegen-bridge")), (bridged, bridged), "{selection:?}");
+    let flannel = services && matches!(cni, Cni::FlannelHostgw | Cni::FlannelOverlay);
+    assert_eq!((told("flannel="), task("imagegen-flanneld")), (flannel, flannel), "{selection:?}");
 }
 
 /// Pod network, runtime, file, and what stands where in it.
@@ -150,6 +174,7 @@ const CONFIGURATIONS: &[Configuration] = &[
         &[
             ("/type", "win-bridge"),
             ("/ipam/dataDir", "C:/var/lib/cni/networks"),
+            ("/ipam/rangeStart", "@NODE_POD_FIRST@"),
             ("/policies/1/Value/Type", "SDNRoute"),
         ],
     ),

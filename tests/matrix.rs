@@ -55,6 +55,11 @@ fn check_arguments(machine: &Value, lines: &[KubernetesLine], at: usize, selecti
     if lines[at].programs.is_empty() {
         return;
     }
+    // What the join adds to kube-proxy's.
+    let files = machine["files"].as_array().expect("files");
+    let conf = files.iter().find(|file| file["path"] == r"C:\imagegen\node.conf").expect("node.conf");
+    let told = conf["content"].as_str().expect("content").lines();
+    let told: Vec<&str> = told.filter_map(|line| line.strip_prefix("proxyArgument=")).collect();
     let mut checked = BTreeMap::new();
     for service in machine["services"].as_array().expect("services") {
         let mut words: Vec<&str> = service["program"].as_str().into_iter().collect();
@@ -65,7 +70,8 @@ fn check_arguments(machine: &Value, lines: &[KubernetesLine], at: usize, selecti
                 continue;
             };
             let (flags, gates) = known(lines, at, program);
-            for word in &words[start + 1..] {
+            let more: &[&str] = if program == "kube-proxy" { &told } else { &[] };
+            for word in words[start + 1..].iter().chain(more) {
                 let (flag, value) = word.split_once('=').unwrap_or((word, ""));
                 assert!(flags.contains(flag.trim_start_matches('-')), "{selection}: {program} {flag}");
                 if flag == "--feature-gates" {
