@@ -57,10 +57,7 @@ enum Runtime {
 
 pub fn programs() -> Option<PathBuf> {
     // ci/check sets it where they can be built, and in CI counts it as a failure where they cannot.
-    let Some(programs) = std::env::var_os("IMAGEGEN_TEST_JOIN").map(PathBuf::from) else {
-        println!("skipped: needs wine and the programs of ci/join/build (IMAGEGEN_TEST_JOIN)");
-        return None;
-    };
+    let programs = built("join", "IMAGEGEN_TEST_JOIN")?;
     for tool in ["wine", "unshare", "ip", "openssl", "curl", "tar", "python3"] {
         let there = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output().unwrap();
         if !there.status.success() {
@@ -71,13 +68,17 @@ pub fn programs() -> Option<PathBuf> {
     Some(programs)
 }
 
-/// The containerds of `ci/containerd/build`.
-pub fn containerds() -> Option<PathBuf> {
-    let programs = std::env::var_os("IMAGEGEN_TEST_CONTAINERD").map(PathBuf::from);
+/// What the `build` of a folder below `ci/` built.
+pub fn built(folder: &str, variable: &str) -> Option<PathBuf> {
+    let programs = std::env::var_os(variable).map(PathBuf::from);
     if programs.is_none() {
-        println!("skipped: needs wine and the programs of ci/containerd/build (IMAGEGEN_TEST_CONTAINERD)");
+        println!("skipped: needs wine and the programs of ci/{folder}/build ({variable})");
     }
     programs
+}
+
+pub fn containerds() -> Option<PathBuf> {
+    built("containerd", "IMAGEGEN_TEST_CONTAINERD")
 }
 
 /// Whether `inside` does well in its namespaces. Pipes and services of Wine are not those of Windows and fail now and

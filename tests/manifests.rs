@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 use crate::join::daemons::Daemons;
-use crate::join::{programs, text};
+use crate::join::{built, programs, text};
 use crate::support::{Test, files};
 
 const NETWORK: &str = "--endpoint api.example.com:6443 --node-subnet 10.0.0.0/24";
@@ -217,10 +217,7 @@ fn newest() -> Option<Server> {
 /// An API server of `ci/apiserver/build`.
 fn older(minor: &str, arguments: &str) -> Option<Server> {
     let programs = programs()?;
-    let Some(built) = std::env::var_os("IMAGEGEN_TEST_APISERVER").map(PathBuf::from) else {
-        println!("skipped: needs wine and the programs of ci/apiserver/build (IMAGEGEN_TEST_APISERVER)");
-        return None;
-    };
+    let built = built("apiserver", "IMAGEGEN_TEST_APISERVER")?;
     Some(Server::start(&programs, &built.join(minor).join("kube-apiserver"), arguments))
 }
 

@@ -92,10 +92,7 @@ function Get-NetworkMark {
         $marks['@NODE_NETWORK@'] = Get-AddressNetwork -Address $node.address -Length $card.length
     }
     if ($Text -match '@NODE_NAME@') { $marks['@NODE_NAME@'] = Get-NodeName -Facts $Facts }
-    if ($Text -match '@SOURCE_VIP@') {
-        $node = Wait-NodeNetwork -Facts $Facts
-        $marks['@SOURCE_VIP@'] = Get-SourceAddress -Facts $Facts -Network $node.network
-    }
+    if ($Text -match '@SOURCE_VIP@') { $marks['@SOURCE_VIP@'] = Get-SourceAddress -Facts $Facts }
     if ($Text -match '@(POD|SERVICE)_NETWORK@') {
         $which = 'configmap', 'kubeadm-config', '--namespace', 'kube-system'
         $map = Get-ClusterObject -Facts $Facts -Arguments $which

@@ -26,23 +26,24 @@ function Invoke-AddressPool {
 # kube-proxy already has is kept as long as it is taken.
 function Get-ReservedAddress {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string] $Network)
+    param([Parameter(Mandatory)] [hashtable] $Facts)
     $form = '(?:^| )--source-vip=([0-9.]+)'
     if ((Read-Argument -Path "$($Facts.proxyFlags)" -Variable 'KUBE_PROXY_ARGS') -match $form) {
         $had = $Matches[1]
         if (Test-Path -LiteralPath "$($Facts.cniState)\networks\$($Facts.sourceNetwork)\$had") { return $had }
     }
-    $null = Invoke-AddressPool -Facts $Facts -Command 'DEL' -Network $Network
-    $said = Invoke-AddressPool -Facts $Facts -Command 'ADD' -Network $Network
-    if ($said -notmatch '"ip":\s*"([0-9.]+)/') { throw "host-local gave no address of ${Network}: $said" }
+    $network = (Wait-NodeNetwork -Facts $Facts).network
+    $null = Invoke-AddressPool -Facts $Facts -Command 'DEL' -Network $network
+    $said = Invoke-AddressPool -Facts $Facts -Command 'ADD' -Network $network
+    if ($said -notmatch '"ip":\s*"([0-9.]+)/') { throw "host-local gave no address of ${network}: $said" }
     $Matches[1]
 }
 
 # The address that kube-proxy speaks with: of the end that the pod network's agent makes for it, or one of its own.
 function Get-SourceAddress {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string] $Network)
-    if ($Facts.ContainsKey('sourceNetwork')) { return Get-ReservedAddress -Facts $Facts -Network $Network }
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    if ($Facts.ContainsKey('sourceNetwork')) { return Get-ReservedAddress -Facts $Facts }
     while ($true) {
         $end = Get-HostItem -Kind 'endpoints' -Name "$($Facts.sourceEnd)"
         if ($null -ne $end) { return "$($end.IPAddress)" }

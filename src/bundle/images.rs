@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{BLOBS, Content, Index, IndexedImage, Part};
 use crate::model::json as text;
+use crate::model::resource::is_digest;
 use crate::verify::ProofError;
 
 /// The largest manifest that registries take.
@@ -92,7 +93,7 @@ impl Descriptor {
 pub fn hex(digest: &str) -> Result<&str, ProofError> {
     digest
         .strip_prefix("sha256:")
-        .filter(|hex| hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+        .filter(|hex| is_digest(hex, 64))
         .ok_or_else(|| wrong(format!("`{digest}` is no digest of the form sha256:<64 digits>")))
 }
 

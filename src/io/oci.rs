@@ -7,6 +7,7 @@
 use serde::Deserialize;
 
 use super::http::{Http, HttpError, Secret};
+use crate::model::resource::is_digest;
 
 /// `registry/name@sha256:…`
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl Reference {
             .split_once('@')
             .ok_or_else(|| format!("`{text}` has no digest: write it as registry/name@sha256:<64 digits>"))?;
         let hex = digest.strip_prefix("sha256:").unwrap_or_default();
-        if hex.len() != 64 || !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        if !is_digest(hex, 64) {
             return Err(format!("`{digest}` is no digest of the form sha256:<64 digits>"));
         }
         let (registry, name) = named

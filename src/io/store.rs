@@ -29,7 +29,7 @@ use super::fs::{Digests, FileError, at, digests, remove_if_there};
 use super::http::public;
 use crate::embedded::sha256;
 use crate::model::json;
-use crate::model::resource::PinAlgorithm;
+use crate::model::resource::{PinAlgorithm, is_digest};
 
 pub use part::{Part, Pen};
 
@@ -103,14 +103,14 @@ impl Store {
     /// The file with this digest, as it lies there: whoever uses it looks at its bytes.
     #[must_use]
     pub fn find(&self, algorithm: PinAlgorithm, digest: &str) -> Option<Object> {
-        if algorithm == PinAlgorithm::Sha512 && !(digest.len() == 128 && is_hexadecimal(digest)) {
+        if algorithm == PinAlgorithm::Sha512 && !is_digest(digest, 128) {
             return None;
         }
         let sha256 = match algorithm {
             PinAlgorithm::Sha256 => digest.to_owned(),
             PinAlgorithm::Sha512 => fs::read_to_string(self.sha512_path(digest)).ok()?,
         };
-        let path = is_digest(&sha256).then(|| self.object_path(&sha256))?;
+        let path = is_digest(&sha256, 64).then(|| self.object_path(&sha256))?;
         path.is_file().then_some(Object { sha256, path })
     }
 
@@ -274,14 +274,6 @@ impl Store {
         }
         Ok(removed)
     }
-}
-
-fn is_hexadecimal(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-fn is_digest(text: &str) -> bool {
-    text.len() == 64 && is_hexadecimal(text)
 }
 
 fn name(path: &Path) -> String {

@@ -4,6 +4,7 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::model::choice::Runtime;
 use crate::model::feature::Feature;
 use crate::model::names::did_you_mean;
+use crate::model::resource::is_digest;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 
@@ -65,7 +66,7 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
         }
     }
     for file in &updates.files {
-        if !is_sha256(&file.sha256)
+        if !is_digest(&file.sha256, 64)
             || !file.url.starts_with("https://")
             || !file.url.to_lowercase().ends_with(".msu")
         {
@@ -110,10 +111,6 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
     }
 }
 
-fn is_sha256(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
 /// Plugins become folders and files, which the kubelet runs as SYSTEM.
 fn volume_plugins(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
     const SOURCE: &str = "windows-node-spec H6";
@@ -133,7 +130,7 @@ fn volume_plugins(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
         }
         for file in files
             .iter()
-            .filter(|it| !plain(&it.file) || !is_sha256(&it.sha256) || !it.url.starts_with("https://"))
+            .filter(|it| !plain(&it.file) || !is_digest(&it.sha256, 64) || !it.url.starts_with("https://"))
         {
             refusals.push(Refusal::new(
                 "volume-plugin",

@@ -7,6 +7,7 @@ use crate::model::choice::{HostAccess, Runtime};
 use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{PlannedPacker, PlannedPlugin};
+use crate::model::resource::is_digest;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::target::Target;
@@ -137,11 +138,8 @@ pub(super) fn pause(
 }
 
 pub(super) fn check_image(image: &str, refusals: &mut Vec<Refusal>) {
-    let pinned = image.rsplit_once("@sha256:").is_some_and(|(name, digest)| {
-        !name.is_empty()
-            && digest.len() == 64
-            && digest.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
-    });
+    let pinned =
+        image.rsplit_once("@sha256:").is_some_and(|(name, digest)| !name.is_empty() && is_digest(digest, 64));
     if !pinned || image.contains(char::is_whitespace) {
         refusals.push(Refusal::new(
             "image-digest",

@@ -2,7 +2,7 @@
 
 use crate::model::resource::{
     self as model, AssertionCheck, Ensure, EnsureDirectory, PinAlgorithm, RegistryData, RegistryKind,
-    Resource, ResourceKind,
+    Resource, ResourceKind, is_digest,
 };
 
 use super::super::problem::Rule;
@@ -108,10 +108,6 @@ fn digest_of(resource: &Resource) -> Option<(&str, usize)> {
         _ => return None,
     };
     (digest != UNPINNED).then_some((digest, length))
-}
-
-fn is_digest(text: &str, length: usize) -> bool {
-    text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 pub(super) fn registry(context: &Context<'_>, problems: &mut Problems<'_>) {
