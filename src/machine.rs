@@ -5,13 +5,9 @@
 //! Windows brings only as far as `inbox` says. Nothing is read or run here: whether the engine
 //! keeps its word is shown by its own tests and by [`compare`] with a real machine.
 
-#[cfg(test)]
-mod breaks;
 mod command;
 mod compare;
 mod expect;
-#[cfg(test)]
-mod fixture;
 mod fold;
 mod history;
 mod inbox;

@@ -25,6 +25,7 @@ mod guest_static;
 mod host;
 mod join;
 mod join_data;
+mod machine;
 mod manifests;
 mod matrix;
 mod mirror;

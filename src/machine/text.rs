@@ -388,24 +388,3 @@ fn assertion_text(asserted: &Asserted) -> String {
     };
     if it.holds { fact } else { format!("not: {fact}") }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::Plan;
-    use super::WIDTH;
-
-    #[test]
-    fn lists_the_machine_for_people() {
-        let text = Plan::good().predict().machine.text();
-        assert!(text == include_str!("example.txt"), "example.txt is to be:\n{text}");
-    }
-
-    #[test]
-    fn is_plain_and_narrow() {
-        let text = Plan::good().predict().machine.text();
-        assert!(text.is_ascii());
-        for line in text.lines() {
-            assert!(line.len() <= WIDTH && line == line.trim_end(), "{line}");
-        }
-    }
-}

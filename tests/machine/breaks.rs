@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::model::resource::WinrmTransport;
+use imagegen::machine::{PortUse, Rule};
+use imagegen::model::resource::WinrmTransport;
 
-use super::fixture::{Plan, RESTRICTED};
-use super::{PortUse, Rule};
+use super::plan::{Plan, RESTRICTED};
+use crate::support::golden;
 
 /// A rule, and one way to break it in the good plan. What the problems say is in `breaks.txt`.
 type Break = (Rule, fn(&mut Plan));
@@ -248,7 +249,7 @@ fn each_break_is_found_and_told() {
         told =
             problems.iter().fold(format!("{told}# {rule}\n"), |told, problem| format!("{told}{problem}\n"));
     }
-    assert!(told == include_str!("breaks.txt"), "breaks.txt is to be:\n{told}");
+    golden("machine/breaks.txt", &told);
 }
 
 /// Ways to change the good plan that are right too.

@@ -1,15 +1,15 @@
 //! A small good plan, with a handle to break it at one point, for the tests of this module.
 
-mod windows;
-
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::model::kubernetes::Program;
-use crate::model::resource::{Resource, WinrmTransport};
+use imagegen::model::kubernetes::Program;
+use imagegen::model::resource::{Resource, WinrmTransport};
 
-use super::{Expectations, LaterFile, PortUse, Prediction, predict};
+use imagegen::machine::{Expectations, LaterFile, PortUse, Prediction, predict};
+
+use super::windows;
 
 pub(super) const RESTRICTED: &str = "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
 const EXECUTABLE: &str = "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)";
@@ -109,7 +109,7 @@ impl Plan {
     }
 }
 
-fn resource(name: &str, phase: &str, kind: &str, properties: Value) -> Value {
+pub(super) fn resource(name: &str, phase: &str, kind: &str, properties: Value) -> Value {
     let step = name.split('/').next().expect("a step");
     let mut resource = json!({
         "name": name, "step": step, "phase": phase, "timeoutSeconds": 60, "type": kind,

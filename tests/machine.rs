@@ -1,0 +1,8 @@
+//! The predicted machine of a small plan: what each resource type makes of it, each rule broken once.
+
+mod breaks;
+mod compare;
+mod fold;
+mod plan;
+mod text;
+mod windows;
