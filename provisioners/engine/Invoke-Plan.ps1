@@ -42,15 +42,19 @@ param(
     [string] $Phase,
     [ValidateSet('apply', 'test')]
     [string] $Mode = 'apply',
-    [string] $Plan = "$PSScriptRoot/../guest-plan.json",
+    [string] $Plan,
     [string] $Journal,
-    [string] $Platform = "$PSScriptRoot/Windows.ps1",
+    [string] $Platform,
     [string] $Report,
     [switch] $ReportOnly
 )
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
+# Not in param: with `powershell.exe -File`, 5.1 evaluates defaults before it sets $PSScriptRoot
+# (https://github.com/PowerShell/PowerShell/issues/4688).
+if (-not $Plan) { $Plan = "$PSScriptRoot/../guest-plan.json" }
+if (-not $Platform) { $Platform = "$PSScriptRoot/Windows.ps1" }
 
 # Refuses scripts that are not byte for byte those that the plan was rendered with. It stands here and not in
 # the module because a module that was tampered with would check itself.
@@ -62,7 +66,8 @@ function Assert-Script {
         $known[$script.Name] = $true
         $path = Join-Path -Path $Root -ChildPath $script.Name
         if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { throw "script $($script.Name) is missing" }
-        $found = (Get-FileHash -LiteralPath $path -Algorithm SHA256).Hash.ToLowerInvariant()
+        $hash = Get-FileHash -LiteralPath $path -Algorithm SHA256 -ErrorAction Stop
+        $found = $hash.Hash.ToLowerInvariant()
         if ($found -cne $script.Value) {
             throw "script $($script.Name) is $found, the plan was rendered with $($script.Value)"
         }
@@ -91,7 +96,7 @@ function Assert-Signature {
             throw "the signature of script $($script.Name) is $($found.Status): $($found.StatusMessage)"
         }
         $stream = New-Object -TypeName IO.MemoryStream -ArgumentList (, $found.SignerCertificate.RawData)
-        $digest = (Get-FileHash -InputStream $stream -Algorithm SHA256).Hash.ToLowerInvariant()
+        $digest = (Get-FileHash -InputStream $stream -Algorithm SHA256 -ErrorAction Stop).Hash.ToLowerInvariant()
         if ($allowed -cnotcontains $digest) {
             $subject = $found.SignerCertificate.Subject
             throw "script $($script.Name) is signed by $subject ($digest), whom the plan does not name"

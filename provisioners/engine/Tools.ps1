@@ -103,12 +103,25 @@ function Invoke-Native {
     }
 }
 
+# A file for reading while others may write to it or delete it.
+function Open-SharedFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    $share = [IO.FileShare]::ReadWrite -bor [IO.FileShare]::Delete
+    [IO.File]::Open((Resolve-NativePath -Path $Path), 'Open', 'Read', $share)
+}
+
 # Lower-case digest of a file, $null when there is none.
 function Get-Digest {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path, [string] $Algorithm = 'SHA256')
     if (-not (Test-Path -LiteralPath $Path -PathType Leaf)) { return $null }
-    (Get-FileHash -LiteralPath $Path -Algorithm $Algorithm).Hash.ToLowerInvariant()
+    $stream = Open-SharedFile -Path $Path
+    try {
+        (Get-FileHash -InputStream $stream -Algorithm $Algorithm -ErrorAction Stop).Hash.ToLowerInvariant()
+    } finally {
+        $stream.Dispose()
+    }
 }
 
 # The value of the variable in a file of one line, NAME="...", whose backslashes and quotes are escaped, as kubeadm
@@ -128,7 +141,7 @@ function Get-ByteDigest {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [byte[]] $Bytes)
     $stream = New-Object -TypeName IO.MemoryStream -ArgumentList (, $Bytes)
-    (Get-FileHash -InputStream $stream -Algorithm SHA256).Hash.ToLowerInvariant()
+    (Get-FileHash -InputStream $stream -Algorithm SHA256 -ErrorAction Stop).Hash.ToLowerInvariant()
 }
 
 # A file appears under its final name only by a move within its folder, where it also inherited its access.
@@ -136,7 +149,12 @@ function Move-Partial {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Target)
     $native = Resolve-NativePath -Path $Target
-    Move-Item -LiteralPath "$native.partial" -Destination $native -Force
+    try {
+        Move-File -From "$native.partial" -To $native
+    } catch {
+        if ([IO.File]::Exists("$native.partial")) { [IO.File]::Delete("$native.partial") }
+        throw "$Target cannot be replaced: $($_.Exception.GetBaseException().Message)"
+    }
 }
 
 # The place where a file grows before Move-Partial; its folder is made.
@@ -219,7 +237,8 @@ function Select-Source {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Url, [Parameter(Mandatory)] [string] $Digest)
     $path = Join-Path -Path $script:Root -ChildPath "artifacts/$Digest"
-    if ([IO.File]::Exists($path)) { return ([uri]$path).AbsoluteUri }
+    # Three slashes: a path alone is an absolute URI on Windows only.
+    if ([IO.File]::Exists($path)) { return ([uri]"file:///$($path.Replace('\', '/').TrimStart('/'))").AbsoluteUri }
     $Url
 }
 
@@ -280,6 +299,15 @@ function Copy-TarMember {
     } finally {
         Remove-Item -LiteralPath $folder -Recurse -Force
     }
+}
+
+# A task's name may have a path, `Folder\Name`; Windows wants the two apart.
+function Split-TaskName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name)
+    $whole = $Name.TrimStart('\')
+    $leaf = $whole.Split('\')[-1]
+    @{ TaskName = $leaf; TaskPath = '\' + $whole.Substring(0, $whole.Length - $leaf.Length) }
 }
 
 # The engine's memory of a resource whose state cannot be read from the machine alone.

@@ -16,6 +16,15 @@ function Get-DownloadCommand {
     @{ program = "$script:System32\curl.exe"; arguments = $arguments }
 }
 
+# Calls MoveFileEx, which replaces a file in one step. Move-Item -Force deletes the old file first, and
+# [IO.File]::Replace gives the new file the access rights of the old one.
+function Move-File {
+    [CmdletBinding()]
+    param([string] $From, [string] $To)
+    Add-Type -AssemblyName 'Microsoft.VisualBasic'
+    [Microsoft.VisualBasic.FileIO.FileSystem]::MoveFile($From, $To, $true)
+}
+
 function Expand-TarMember {
     [CmdletBinding()]
     param([string] $Archive, [string] $Destination, [string[]] $Members)
@@ -234,27 +243,28 @@ function Get-FirewallRule {
     param([string] $Name)
     $rule = Get-NetFirewallRule -Name $Name -ErrorAction SilentlyContinue
     if ($null -eq $rule) { return $null }
-    $ports = Get-NetFirewallPortFilter -AssociatedNetFirewallRule $rule
+    $ports = Get-NetFirewallPortFilter -AssociatedNetFirewallRule $rule -ErrorAction Stop
     $found = @{ displayName = $rule.DisplayName; direction = "$($rule.Direction)"; action = "$($rule.Action)" }
     $found.active = "$($rule.Enabled)" -eq 'True' -and "$($rule.Profile)" -eq 'Any'
     $found.protocol = $ports.Protocol
     $found.localPort = @($ports.LocalPort)
     $found.icmpType = "$($ports.IcmpType)"
     $found.remotePort = @($ports.RemotePort)
-    $found.remoteAddress = @((Get-NetFirewallAddressFilter -AssociatedNetFirewallRule $rule).RemoteAddress)
+    $addresses = Get-NetFirewallAddressFilter -AssociatedNetFirewallRule $rule -ErrorAction Stop
+    $found.remoteAddress = @($addresses.RemoteAddress)
     $found
 }
 
 function New-FirewallRule {
     [CmdletBinding()]
     param([string] $Name, [hashtable] $Properties)
-    $null = New-NetFirewallRule -Name $Name -Profile Any -Enabled True @Properties
+    $null = New-NetFirewallRule -Name $Name -Profile Any -Enabled True @Properties -ErrorAction Stop
 }
 
 function Remove-FirewallRule {
     [CmdletBinding()]
     param([string] $Name)
-    Remove-NetFirewallRule -Name $Name
+    Remove-NetFirewallRule -Name $Name -ErrorAction Stop
 }
 
 # netsh speaks the language of the system: only its numbers are looked at.
@@ -301,7 +311,7 @@ function Get-DefenderExclusion {
     if ($null -eq (Get-Command -Name 'Get-MpPreference' -ErrorAction SilentlyContinue)) {
         throw 'Microsoft Defender is not on this machine, so it takes no exclusions'
     }
-    $preference = Get-MpPreference
+    $preference = Get-MpPreference -ErrorAction Stop
     if ($Kind -eq 'path') { @($preference.ExclusionPath) } else { @($preference.ExclusionProcess) }
 }
 
@@ -310,7 +320,11 @@ function Set-DefenderExclusion {
     param([string] $Kind, [string] $Value, [bool] $Present)
     $exclusion = @{ ExclusionProcess = $Value }
     if ($Kind -eq 'path') { $exclusion = @{ ExclusionPath = $Value } }
-    if ($Present) { Add-MpPreference @exclusion } else { Remove-MpPreference @exclusion -Force }
+    if ($Present) {
+        Add-MpPreference @exclusion -ErrorAction Stop
+    } else {
+        Remove-MpPreference @exclusion -Force -ErrorAction Stop
+    }
 }
 
 function Test-WinrmListener {
@@ -408,24 +422,49 @@ function Get-SysprepError {
     @(Get-Content -LiteralPath $log -Tail 20) -join "`n"
 }
 
+# Settings of every task. By default Windows starts no task on batteries, and gives priority 7, which lowers the
+# processor, disk and memory priority of everything that the task starts.
+function Get-TaskSetting {
+    [CmdletBinding()]
+    param()
+    $power = @{ AllowStartIfOnBatteries = $true; DontStopIfGoingOnBatteries = $true }
+    $settings = New-ScheduledTaskSettingsSet @power -StartWhenAvailable -Priority 4 -ErrorAction Stop
+    # As text: a time span of zero has come out as three days.
+    $settings.ExecutionTimeLimit = 'PT0S'
+    $settings
+}
+
 # The update agent and wusa.exe refuse remote sessions: a task of SYSTEM is none. Gives the exit code.
 function Invoke-AsSystem {
     [CmdletBinding()]
     param([string] $Program, [string] $ArgumentLine)
     $name = 'imagegen-as-system'
-    $task = @{ Action = (New-ScheduledTaskAction -Execute $Program -Argument $ArgumentLine) }
-    $task.Principal = New-ScheduledTaskPrincipal -UserId 'S-1-5-18' -RunLevel Highest
-    $task.Settings = New-ScheduledTaskSettingsSet -ExecutionTimeLimit ([TimeSpan]::Zero)
-    $null = Register-ScheduledTask -TaskName $name -Force @task
+    $task = @{ Action = (New-ScheduledTaskAction -Execute $Program -Argument $ArgumentLine -ErrorAction Stop) }
+    $task.Principal = New-ScheduledTaskPrincipal -UserId 'S-1-5-18' -RunLevel Highest -ErrorAction Stop
+    $task.Settings = Get-TaskSetting
+    $null = Register-ScheduledTask -TaskName $name -TaskPath '\' -Force @task -ErrorAction Stop
     try {
-        Start-ScheduledTask -TaskName $name
-        # 267009: it runs; 267011: it has not run yet; 267045: it is queued.
-        while ((Get-ScheduledTaskInfo -TaskName $name).LastTaskResult -in 267009, 267011, 267045) {
-            $null = Get-TimeLeft -Doing "waiting for $Program as SYSTEM"
-            Start-Sleep -Seconds 1
+        Start-ScheduledTask -TaskName $name -TaskPath '\' -ErrorAction Stop
+        Wait-TaskResult -Name $name
+    } finally {
+        Unregister-ScheduledTask -TaskName $name -TaskPath '\' -Confirm:$false -ErrorAction Stop
+    }
+}
+
+# Exit code of a task that was started. 267009: it runs; 267011: it has not run yet; 267045: it is queued.
+function Wait-TaskResult {
+    [CmdletBinding()]
+    param([string] $Name)
+    $clock = [Diagnostics.Stopwatch]::StartNew()
+    while ($true) {
+        $code = (Get-ScheduledTaskInfo -TaskName $Name -TaskPath '\' -ErrorAction Stop).LastTaskResult
+        if ($code -notin 267009, 267011, 267045) { return $code }
+        if ($code -ne 267009 -and $clock.Elapsed.TotalMinutes -ge 5) {
+            throw "Task Scheduler has not started $Name within 5 minutes (result $code)"
         }
-        (Get-ScheduledTaskInfo -TaskName $name).LastTaskResult
-    } finally { Unregister-ScheduledTask -TaskName $name -Confirm:$false }
+        $null = Get-TimeLeft -Doing "waiting for the task $Name"
+        Start-Sleep -Seconds 1
+    }
 }
 
 function Test-Hotfix {
@@ -489,7 +528,8 @@ function Set-Capability {
 function Get-Task {
     [CmdletBinding()]
     param([string] $Name)
-    $task = Get-ScheduledTask -TaskName $Name -ErrorAction SilentlyContinue
+    $place = Split-TaskName -Name $Name
+    $task = Get-ScheduledTask @place -ErrorAction SilentlyContinue
     if ($null -eq $task) { return $null }
     $action = @($task.Actions)[0]
     $trigger = 'none'
@@ -502,40 +542,42 @@ function Get-Task {
     $found
 }
 
-# Tried again each minute when it fails, ten times.
 function Set-Task {
     [CmdletBinding()]
     param([string] $Name, [string] $Program, [string] $ArgumentLine, [string] $Trigger, [bool] $Enabled)
     $action = @{ Execute = $Program }
     if ($ArgumentLine) { $action.Argument = $ArgumentLine }
-    $task = @{ Action = (New-ScheduledTaskAction @action) }
-    $task.Principal = New-ScheduledTaskPrincipal -UserId 'S-1-5-18' -RunLevel Highest
-    $again = @{ RestartCount = 10; RestartInterval = (New-TimeSpan -Minutes 1) }
-    $task.Settings = New-ScheduledTaskSettingsSet -ExecutionTimeLimit ([TimeSpan]::Zero) -StartWhenAvailable @again
-    if ($Trigger -eq 'startup') { $task.Trigger = New-ScheduledTaskTrigger -AtStartup }
-    if ($Trigger -eq 'daily') { $task.Trigger = New-ScheduledTaskTrigger -Daily -At '03:00' }
-    $null = Register-ScheduledTask -TaskName $Name -Force @task
-    if (-not $Enabled) { $null = Disable-ScheduledTask -TaskName $Name }
+    $task = @{ Action = (New-ScheduledTaskAction @action -ErrorAction Stop) }
+    $task.Principal = New-ScheduledTaskPrincipal -UserId 'S-1-5-18' -RunLevel Highest -ErrorAction Stop
+    $task.Settings = Get-TaskSetting
+    if ($Trigger -eq 'startup') { $task.Trigger = New-ScheduledTaskTrigger -AtStartup -ErrorAction Stop }
+    if ($Trigger -eq 'daily') { $task.Trigger = New-ScheduledTaskTrigger -Daily -At '03:00' -ErrorAction Stop }
+    $place = Split-TaskName -Name $Name
+    $null = Register-ScheduledTask @place @task -Force -ErrorAction Stop
+    if (-not $Enabled) { $null = Disable-ScheduledTask @place -ErrorAction Stop }
 }
 
 function Start-Task {
     [CmdletBinding()]
     param([string] $Name)
-    Start-ScheduledTask -TaskName $Name
+    $place = Split-TaskName -Name $Name
+    Start-ScheduledTask @place -ErrorAction Stop
 }
 
 # With the program that it started, which would outlive it.
 function Stop-Task {
     [CmdletBinding()]
     param([string] $Name, [string] $Program)
-    Stop-ScheduledTask -TaskName $Name
+    $place = Split-TaskName -Name $Name
+    Stop-ScheduledTask @place -ErrorAction Stop
     Get-Process | Where-Object { $_.Path -eq $Program } | Stop-Process -Force
 }
 
 function Remove-Task {
     [CmdletBinding()]
     param([string] $Name)
-    Unregister-ScheduledTask -TaskName $Name -Confirm:$false
+    $place = Split-TaskName -Name $Name
+    Unregister-ScheduledTask @place -Confirm:$false -ErrorAction Stop
 }
 
 # The host network service has no command in Windows PowerShell: its library is called.
@@ -557,22 +599,23 @@ function Invoke-HostNetwork {
 function Get-NetworkCard {
     [CmdletBinding()]
     param([string] $Address)
-    $found = @(Get-NetIPAddress -IPAddress $Address)[0]
+    $found = @(Get-NetIPAddress -IPAddress $Address -ErrorAction Stop)[0]
     @{ name = $found.InterfaceAlias; length = [int]$found.PrefixLength }
 }
 
 function Test-NetworkAddress {
     [CmdletBinding()]
     param([string] $Address)
-    @(Get-NetIPAddress | Where-Object { $_.IPAddress -eq $Address }).Count -gt 0
+    @(Get-NetIPAddress -ErrorAction Stop | Where-Object { $_.IPAddress -eq $Address }).Count -gt 0
 }
 
 # The card with an address passes on what is not its own.
 function Enable-Forwarding {
     [CmdletBinding()]
     param([string] $Address)
-    $found = @(Get-NetIPAddress -IPAddress $Address)[0]
-    Set-NetIPInterface -InterfaceIndex $found.InterfaceIndex -AddressFamily IPv4 -Forwarding Enabled
+    $found = @(Get-NetIPAddress -IPAddress $Address -ErrorAction Stop)[0]
+    $card = @{ InterfaceIndex = $found.InterfaceIndex; AddressFamily = 'IPv4' }
+    Set-NetIPInterface @card -Forwarding Enabled -ErrorAction Stop
 }
 
 # powercfg speaks the language of the system: only the GUID is looked at.

@@ -36,12 +36,15 @@ param(
     [ValidateRange(1, 10000)]
     [int] $MinimumFreeGB = 10,
     [string] $Destination = 'C:\imagegen',
-    [string] $Platform = "$PSScriptRoot/engine/Windows.ps1"
+    [string] $Platform
 )
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 $script:Root = $PSScriptRoot
+# Not in param: with `powershell.exe -File`, 5.1 evaluates defaults before it sets $PSScriptRoot
+# (https://github.com/PowerShell/PowerShell/issues/4688).
+if (-not $Platform) { $Platform = "$PSScriptRoot/engine/Windows.ps1" }
 . "$PSScriptRoot/engine/Tools.ps1"
 . $Platform
 
@@ -193,7 +196,7 @@ try {
     Invoke-Install -Progress $progress -Destination $native -Platform $Platform
     Write-TextFile -Path $file -Content (ConvertTo-Json -InputObject $progress)
     $code = $progress.exitCode
-    $task = $null -ne (Get-Task -Name $script:Task)
+    $registered = $null -ne (Get-Task -Name $script:Task)
     if ($code -eq 3010 -and -not $NoRestart) {
         $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$native\Install.ps1`""
         # Its own work has taken space since the check.
@@ -202,7 +205,7 @@ try {
         Set-Task -Name $script:Task @start
         Start-Deadline -Name 'restart' -Seconds 60
         Request-Restart
-    } elseif ($task) {
+    } elseif ($registered) {
         Remove-Task -Name $script:Task
     }
     if ($progress.error) { throw $progress.error }

@@ -47,6 +47,16 @@ function Get-DownloadCommand {
     @{ program = 'curl'; arguments = $own + $source }
 }
 
+# A file whose name is `locked` in the area files is open in another process.
+function Move-File {
+    [CmdletBinding()]
+    param([string] $From, [string] $To)
+    if ((Get-Simulation -Area 'files' -Name ([IO.Path]::GetFileName($To))) -eq 'locked') {
+        throw (New-Object -TypeName IO.IOException -ArgumentList 'it is being used by another process')
+    }
+    [IO.File]::Move($From, $To, $true)
+}
+
 function Expand-TarMember {
     [CmdletBinding()]
     param([string] $Archive, [string] $Destination, [string[]] $Members)
@@ -414,6 +424,18 @@ function Set-Capability {
     if ($Installed) { $state = 'installed' }
     Set-Simulation -Area 'capabilities' -Name $Name -Value $state
     $false
+}
+
+function Get-TaskSetting {
+    [CmdletBinding()]
+    param()
+    @{ priority = 4 }
+}
+
+function Wait-TaskResult {
+    [CmdletBinding()]
+    param([string] $Name)
+    throw "the simulation has no task $Name to wait for"
 }
 
 function Get-Task {

@@ -16,10 +16,11 @@ The folder with engine and resources.
 pwsh -NoProfile -File tests/guest/run.ps1
 #>
 [CmdletBinding()]
-param([string] $Plan, [string] $Provisioners = "$PSScriptRoot/../../provisioners")
+param([string] $Plan, [string] $Provisioners)
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
+if (-not $Provisioners) { $Provisioners = "$PSScriptRoot/../../provisioners" }
 if ([IO.Directory]::Exists('C:\')) {
     Write-Output 'skipped: the simulation mounts a drive C: and this system has one'
     exit 0
@@ -40,7 +41,9 @@ function Assert-That {
     }
 }
 
+. "$Provisioners/engine/Tools.ps1"
 . "$PSScriptRoot/Simulated.ps1"
+. "$PSScriptRoot/node.ps1"
 
 function Get-Bytes {
     param([string] $Text)
@@ -172,20 +175,28 @@ function Write-WorldPlan {
     [IO.File]::WriteAllText("$World/C/imagegen/guest-plan.json", $text)
 }
 
+# What a payload holds of provisioners: scripts, and no other file.
+function Copy-Script {
+    param([string] $Destination)
+    foreach ($folder in 'engine', 'resources', 'node') {
+        $null = [IO.Directory]::CreateDirectory("$Destination/$folder")
+        foreach ($script in Get-ChildItem -Path "$Provisioners/$folder/*.ps*1" -File) {
+            Copy-Item -LiteralPath $script.FullName -Destination "$Destination/$folder/$($script.Name)"
+        }
+    }
+}
+
 # The machine made new, with the payload on it. $Edit changes the plan before it is written.
 function New-World {
     param([string] $Source, [scriptblock] $Edit)
     $world = $script:World
+    # A process in a folder that is gone can start no program.
+    [IO.Directory]::SetCurrentDirectory($world)
     Get-ChildItem -LiteralPath $world -File | Remove-Item -Force
     foreach ($folder in 'mirror', 'C') {
         Get-ChildItem -LiteralPath "$world/$folder" -Force | Remove-Item -Recurse -Force
     }
-    $null = [IO.Directory]::CreateDirectory("$world/C/imagegen")
-    foreach ($folder in 'engine', 'resources', 'node') {
-        if (Test-Path -LiteralPath "$Provisioners/$folder") {
-            Copy-Item -LiteralPath "$Provisioners/$folder" -Destination "$world/C/imagegen/$folder" -Recurse
-        }
-    }
+    Copy-Script -Destination "$world/C/imagegen"
     $content = [IO.File]::ReadAllText($Source) | ConvertFrom-Json
     Initialize-Machine -World $world -Resources $content.resources
     if ($null -ne $Edit) { $null = & $Edit $content }
@@ -237,7 +248,7 @@ function Read-Report {
 
 function Get-Partial {
     param([string] $World)
-    @(Get-ChildItem -LiteralPath "$World/C" -Recurse -Force -Filter '*.partial')
+    Get-ChildItem -LiteralPath "$World/C" -Recurse -Force -Filter '*.partial'
 }
 
 # A machine that is ready for the phase test.
@@ -263,7 +274,7 @@ function Test-WholeLife {
         Assert-Run -Name "$phase is applied again" -Run $run -Code 0
         Assert-That -Name "$phase changes nothing again" -Holds ($run.result.changed -eq 0) -Detail $run.text
     }
-    Assert-That -Name 'nothing partial is left' -Holds ((Get-Partial -World $world).Count -eq 0)
+    Assert-That -Name 'nothing partial is left' -Holds (@(Get-Partial -World $world).Count -eq 0)
     $run = Invoke-Engine -World $world -Phase 'seal'
     Assert-Run -Name 'no seal without report' -Run $run -Code 8
     $run = Invoke-Engine -World $world -Phase 'test' -Mode 'test'
@@ -319,7 +330,8 @@ function Test-Download {
     $run = Invoke-Engine -World $world -Phase 'install'
     Assert-Run -Name 'other bytes are refused' -Run $run -Code 1 -Text 'pinned is'
     $there = Test-Path -LiteralPath "$world/C/k/kubelet.exe"
-    Assert-That -Name 'nothing unchecked is left' -Holds (-not $there -and (Get-Partial -World $world).Count -eq 0)
+    $left = @(Get-Partial -World $world)
+    Assert-That -Name 'nothing unchecked is left' -Holds (-not $there -and $left.Count -eq 0) -Detail $left
     [IO.File]::WriteAllBytes("$world/mirror/$file", (Get-Bytes -Text "bytes of $url"))
     Assert-Run -Name 'a good mirror completes it' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
 
@@ -336,6 +348,22 @@ function Test-Download {
     Set-Simulation -Area 'urls' -Name $url -Value 'slow'
     $run = Invoke-Engine -World $world -Phase 'install'
     Assert-Run -Name 'a slow download is ended' -Run $run -Code 1 -Text 'time limit of 1 s'
+}
+
+# A file that another process holds open is left as it is, and the message names it.
+function Test-LockedFile {
+    param([string] $Source)
+    $world = New-InstalledWorld -Source $Source
+    [IO.File]::AppendAllText("$world/C/k/kubelet.exe", 'x')
+    $before = [IO.File]::ReadAllText("$world/C/k/kubelet.exe")
+    Set-Simulation -Area 'files' -Name 'kubelet.exe' -Value 'locked'
+    $run = Invoke-Engine -World $world -Phase 'install'
+    $text = 'C:\k\kubelet.exe cannot be replaced: it is being used'
+    Assert-Run -Name 'a file that is open is named' -Run $run -Code 1 -Text $text
+    $after = [IO.File]::ReadAllText("$world/C/k/kubelet.exe")
+    Assert-That -Name 'a file that is open stays' -Holds ($before -ceq $after) -Detail $after
+    $left = @(Get-Partial -World $world)
+    Assert-That -Name 'nothing partial beside it' -Holds ($left.Count -eq 0) -Detail $left
 }
 
 # Files that came with the plan, under their digests: no URL is asked, since the mirror has nothing any more.
@@ -503,295 +531,6 @@ function Assert-Refusal {
     Assert-That -Name "$Name changes nothing" -Holds $same
 }
 
-# One run of a script of the node: its exit code and all of its text.
-function Invoke-NodeScript {
-    param([string] $World, [string] $Name, [hashtable] $With = @{})
-    $With.Platform = "$PSScriptRoot/Simulated.ps1"
-    $lines = @(& "$World/C/imagegen/node/$Name.ps1" @With 6>&1)
-    @{ code = $LASTEXITCODE; text = ($lines -join "`n") }
-}
-
-# A machine with what node.conf says, and a kubeadm that does what it is told.
-function New-NodeWorld {
-    param([string] $Source)
-    $world = New-InstalledWorld -Source $Source
-    $facts = @('version=1.36.0', 'kubeadm=C:\k\kubeadm.exe', 'kubelet=C:\k\kubelet.exe', 'runtime=containerd')
-    $facts += @('endpoint=npipe:////./pipe/x', 'conf=C:\etc\kubernetes', 'kubeletRoot=C:\var\lib\kubelet')
-    $facts += @('arguments=C:\var\lib\kubelet\kubeadm-flags.env')
-    $facts += @('proxyConf=C:\var\lib\kube-proxy\kubeconfig.conf', 'log=C:\var\log', 'empty=C:\run\flannel')
-    $facts += @('before=containerd', 'after=kube-proxy')
-    [IO.File]::WriteAllText("$world/C/imagegen/node.conf", ($facts -join "`n"))
-    foreach ($folder in 'etc/kubernetes', 'run/flannel', 'var/log/kubelet') {
-        $null = [IO.Directory]::CreateDirectory("$world/C/$folder")
-    }
-    Set-Simulation -Area 'pages' -Name 'http://127.0.0.1:10248/healthz' -Value 'ok'
-    $world
-}
-
-function Assert-Kubelet {
-    param([string] $Name, [string] $StartType, [string] $State, [string] $Arguments)
-    $kubelet = Get-ServiceConfig -Name 'kubelet'
-    $found = "$($kubelet.startType) $($kubelet.state) $($kubelet.commandLine)"
-    $wanted = "$StartType $State C:\k\kubelet.exe --windows-service$Arguments"
-    Assert-That -Name "${Name}: the kubelet is $wanted" -Holds ($found -ceq $wanted) -Detail $found
-}
-
-# Cluster API runs kubeadm itself. The process of its own that watches is one of the test's here.
-function Test-JoinByOthers {
-    param([string] $World, [string] $Flags)
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
-    Assert-Run -Name 'the stage before' -Run $run -Code 0
-    $told = Get-Simulation -Area 'os' -Name 'detached'
-    $wanted = 'Join-Node.ps1 -Stage watch -TimeoutSeconds 30'
-    Assert-That -Name 'somebody watches' -Holds ($told -ceq $wanted) -Detail $told
-    Assert-Kubelet -Name 'while kubeadm works' -StartType 'disabled' -State 'stopped' -Arguments ''
-
-    [IO.File]::WriteAllText($Flags, 'KUBELET_KUBEADM_ARGS="--half')
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 1 }
-    Assert-Run -Name 'half a line is not taken' -Run $run -Code 1
-    Assert-Kubelet -Name 'after a watch in vain' -StartType 'manual' -State 'stopped' -Arguments ''
-    $told = [IO.File]::ReadAllText("$World/C/imagegen/state/join.log")
-    Assert-That -Name 'a watch in vain is told' -Holds $told.Contains('time limit of 1 s') -Detail $told
-
-    [IO.File]::WriteAllText($Flags, "KUBELET_KUBEADM_ARGS=`"--whole`"`n")
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 30 }
-    Assert-Run -Name 'the watch' -Run $run -Code 0
-    Assert-Kubelet -Name 'after the watch' -StartType 'manual' -State 'running' -Arguments ' --whole'
-    [IO.File]::WriteAllText("$World/C/etc/kubernetes/kubelet.conf", 'x')
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'after' }
-    Assert-Run -Name 'the stage after' -Run $run -Code 0
-    Assert-Kubelet -Name 'after the stage after' -StartType 'auto' -State 'running' -Arguments ' --whole'
-    Assert-Run -Name 'a reset again' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
-}
-
-function Test-NodeLife {
-    param([string] $Source)
-    $world = New-NodeWorld -Source $Source
-    $conf = "$world/C/etc/kubernetes"
-    $join = "C:\k\kubeadm.exe join --config $conf/join-config.yaml"
-    $secret = 'token: abcdef.0123456789abcdef'
-    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
-    Assert-Run -Name 'a fresh node has not drifted' -Run $run -Code 0
-
-    # Left by another join: not taken for what this one writes.
-    $flags = "$world/C/var/lib/kubelet/kubeadm-flags.env"
-    $null = [IO.Directory]::CreateDirectory("$world/C/var/lib/kubelet")
-    [IO.File]::WriteAllText($flags, "KUBELET_KUBEADM_ARGS=`"--old`"`n")
-    Assert-Run -Name 'a line that lacks arguments' -Run (Invoke-NodeScript -World $world -Name 'Test-Node') -Code 8
-    Assert-Run -Name 'arguments are added' -Run (Invoke-Engine -World $world -Phase 'join') -Code 0
-    [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
-    Assert-Run -Name 'a join that fails' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
-    Assert-Kubelet -Name 'a join that failed' -StartType 'manual' -State 'stopped' -Arguments ''
-    $there = [IO.File]::Exists("$conf/join-config.yaml")
-    Assert-That -Name 'the secret is gone after a failure' -Holds (-not $there)
-
-    $more = '--node-labels=a=b --register-with-taints=c:NoSchedule --x=C:\d "e"'
-    $played = @{ exitCode = 0; output = $secret; creates = 'C:\etc\kubernetes\kubelet.conf' }
-    $quoted = $more.Replace('\', '\\').Replace('"', '\"')
-    $played.flags = "KUBELET_KUBEADM_ARGS=`"$quoted`"`n"
-    Set-Simulation -Area 'programs' -Name $join -Value $played
-    [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node'
-    Assert-Run -Name 'a node joins' -Run $run -Code 0 -Text 'the kubelet is registered and well'
-    Assert-That -Name 'no secret is told' -Holds (-not $run.text.Contains('0123456789abcdef')) -Detail $run.text
-    $there = [IO.File]::Exists("$conf/join-config.yaml")
-    Assert-That -Name 'the secret is gone after a join' -Holds (-not $there)
-    Assert-Kubelet -Name 'a node that joined' -StartType 'auto' -State 'running' -Arguments " $more"
-    $line = (Get-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'AppParameters').data
-    Assert-That -Name 'a line in the registry is completed' -Holds ($line -ceq "--v=2 $more") -Detail $line
-    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
-    Assert-Run -Name 'a node that joined has not drifted' -Run $run -Code 0
-    Assert-Run -Name 'no second join' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
-
-    [IO.File]::WriteAllText("$world/C/var/log/kubelet/kubelet.log", $secret)
-    $with = @{ Destination = "$world/C/diagnosis.zip" }
-    $run = Invoke-NodeScript -World $world -Name 'Get-NodeDiagnostics' -With $with
-    Assert-Run -Name 'a diagnosis is made' -Run $run -Code 0
-    [IO.Compression.ZipFile]::ExtractToDirectory("$world/C/diagnosis.zip", "$world/C/diagnosis")
-    $log = [IO.File]::ReadAllText("$world/C/diagnosis/log/kubelet/kubelet.log")
-    Assert-That -Name 'a diagnosis tells no token' -Holds ($log -ceq 'token: REDACTED') -Detail $log
-
-    $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
-    Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 0; output = ''; creates = '' }
-    foreach ($name in 'L2Bridge', 'NAT') {
-        Set-Simulation -Area 'networks' -Name $name -Value @{ ID = $name; Name = $name; Type = $name }
-    }
-    Set-Simulation -Area 'endpoints' -Name 'e1' -Value @{ ID = 'e1'; Name = 'e1'; Type = 'L2Bridge' }
-    [IO.File]::WriteAllText("$world/C/run/flannel/subnet.env", 'x')
-    Assert-Run -Name 'a node is reset' -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 0
-    $left = @(Invoke-HostNetwork -Method 'GET' -Path '/networks' | ForEach-Object { $_.Name })
-    Assert-That -Name 'networks of pods are gone' -Holds ($left -notcontains 'L2Bridge') -Detail $left
-    Assert-That -Name 'networks of the runtime stay' -Holds ($left -contains 'NAT') -Detail $left
-    $left = @(Invoke-HostNetwork -Method 'GET' -Path '/endpoints')
-    Assert-That -Name 'endpoints are gone' -Holds ($left.Count -eq 0) -Detail $left
-    foreach ($file in "$conf/kubelet.conf", "$world/C/run/flannel/subnet.env") {
-        Assert-That -Name "a reset removes $file" -Holds (-not [IO.File]::Exists($file))
-    }
-    Assert-Kubelet -Name 'a node that was reset' -StartType 'manual' -State 'stopped' -Arguments ''
-    Test-JoinByOthers -World $world -Flags $flags
-
-    [IO.File]::AppendAllText("$world/C/k/kubelet.exe", 'x')
-    $run = Invoke-NodeScript -World $world -Name 'Test-Node' -With @{ Format = 'json' }
-    Assert-Run -Name 'drift is told as JSON' -Run $run -Code 8 -Text 'kubelet/program'
-    Assert-Run -Name 'no join after drift' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 8
-}
-
-# The payload of the same plan is an upgrade to itself; one with another digest or of another machine is none.
-function Test-Upgrade {
-    param([string] $Source)
-    $world = New-NodeWorld -Source $Source
-    $upgrade = 'C:\k\kubeadm.exe upgrade node'
-    Set-Simulation -Area 'programs' -Name $upgrade -Value @{ exitCode = 0; output = ''; creates = '' }
-    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
-    $folder = "$world/C/payload"
-    $null = [IO.Directory]::CreateDirectory($folder)
-    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
-        Copy-Item -LiteralPath "$world/C/imagegen/$name" -Destination "$folder/$name" -Recurse
-    }
-    $zip = "$world/C/payload.zip"
-    [IO.Compression.ZipFile]::CreateFromDirectory($folder, $zip)
-    $run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With @{ Payload = $zip; Sha256 = '0' * 64 }
-    Assert-Run -Name 'a payload with another digest is refused' -Run $run -Code 1
-    $kept = [IO.File]::Exists("$world/C/imagegen/guest-plan.json")
-    Assert-That -Name 'a refused payload changes nothing' -Holds $kept
-    $digest = (Get-FileHash -LiteralPath $zip -Algorithm SHA256).Hash
-    $run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With @{ Payload = $zip; Sha256 = $digest }
-    Assert-Run -Name 'a payload is put in place' -Run $run -Code 0
-    $kept = [IO.File]::Exists("$world/C/imagegen/previous/guest-plan.json")
-    Assert-That -Name 'the payload before is kept' -Holds $kept
-    Assert-That -Name 'the kubelet runs again' -Holds ((Get-ServiceConfig -Name 'kubelet').state -eq 'running')
-}
-
-function Assert-Bridge {
-    param([string] $Name)
-    $bridge = Get-Simulation -Area 'networks' -Name 'cbr0'
-    $subnet = @($bridge.Subnets)[0]
-    $found = "$($bridge.Type) $($subnet.AddressPrefix) $($subnet.GatewayAddress)"
-    $holds = $found -eq 'L2Bridge 10.244.3.0/24 10.244.3.1'
-    Assert-That -Name "the bridge after $Name" -Holds $holds -Detail $found
-    $end = Get-Simulation -Area 'endpoints' -Name 'cbr0_ep'
-    Assert-That -Name "the host's end after $Name" -Holds ("$($end.IPAddress)" -eq '10.244.3.2')
-    foreach ($address in '10.1.18.7', '10.244.3.2') {
-        $forwards = Get-Simulation -Area 'forwarding' -Name $address
-        Assert-That -Name "$address forwards after $Name" -Holds ($forwards -eq 'enabled')
-    }
-}
-
-function Get-SimulatedLine {
-    param([string] $Arguments)
-    "C:\k\kubectl.exe get $Arguments --output json --kubeconfig C:\etc\kubernetes\kubelet.conf"
-}
-
-# A node whose kubelet is registered, in a cluster that answers; with more in its node.conf.
-function New-RegisteredWorld {
-    param([string] $Source, [string[]] $More)
-    $world = New-NodeWorld -Source $Source
-    [IO.File]::AppendAllText("$world/C/imagegen/node.conf", "`nkubectl=C:\k\kubectl.exe`n$($More -join "`n")")
-    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
-    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
-    $node = '{"spec":{"podCIDR":"10.244.3.0/24"},"status":{"addresses":[{"type":"Hostname","address":"x"},'
-    $node += '{"type":"InternalIP","address":"10.1.18.7"}]}}'
-    $answer = @{ exitCode = 0; output = "Warning: old`n$node`n" }
-    Set-Simulation -Area 'programs' -Name (Get-SimulatedLine -Arguments "node $name") -Value $answer
-    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
-    $settings = 'networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/12\n'
-    $answer = @{ exitCode = 0; output = "{`"data`":{`"ClusterConfiguration`":`"$settings`"}}" }
-    $map = Get-SimulatedLine -Arguments 'configmap kubeadm-config --namespace kube-system'
-    Set-Simulation -Area 'programs' -Name $map -Value $answer
-    $world
-}
-
-# kube-proxy as a service, and flanneld beside it, start when somebody brought their credentials, and are told what
-# only a join knows.
-function Test-NodeProxy {
-    param([string] $Source)
-    $more = @('proxyFlags=C:\var\lib\kube-proxy\kube-proxy-flags.env')
-    $more += @('proxyArgument=--hostname-override=@NODE_NAME@', 'proxyArgument=--cluster-cidr=@POD_NETWORK@')
-    $more += @('proxyArgument=--source-vip=@SOURCE_VIP@')
-    $more += @('sourceNetwork=flannel.4096', 'addressPool=C:\opt\cni\bin\host-local.exe')
-    $more += @('cniState=C:\var\lib\cni', 'flannel=C:\etc\kube-flannel', 'flanneld=C:\k\flanneld.exe')
-    $world = New-RegisteredWorld -Source $Source -More ($more + @('empty=C:\var\lib\cni'))
-    foreach ($folder in 'var/lib/kube-proxy', 'etc/kube-flannel') {
-        $null = [IO.Directory]::CreateDirectory("$world/C/$folder")
-    }
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
-    Assert-Run -Name 'a node without credentials for kube-proxy' -Run $run -Code 0
-    $found = (Get-ServiceConfig -Name 'kube-proxy').startType
-    Assert-That -Name 'kube-proxy waits for its credentials' -Holds ($found -eq 'manual') -Detail $found
-    $found = Get-Simulation -Area 'running' -Name 'imagegen-flanneld'
-    Assert-That -Name 'flanneld waits for its credentials' -Holds ($null -eq $found) -Detail $found
-
-    foreach ($folder in 'var/lib/kube-proxy', 'etc/kube-flannel') {
-        [IO.File]::WriteAllText("$world/C/$folder/kubeconfig.conf", 'x')
-    }
-    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
-    $wanted = 'auto running C:\k\kube-proxy.exe --windows-service '
-    $wanted += "--hostname-override=$name --cluster-cidr=10.244.0.0/16 --source-vip=10.244.3.9"
-    # The second time the address is the one that is already reserved.
-    foreach ($time in 'first', 'second') {
-        $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
-        Assert-Run -Name "kube-proxy starts, $time time" -Run $run -Code 0
-        $proxy = Get-ServiceConfig -Name 'kube-proxy'
-        $found = "$($proxy.startType) $($proxy.state) $($proxy.commandLine)"
-        Assert-That -Name "kube-proxy is told, $time time" -Holds ($found -ceq $wanted) -Detail $found
-    }
-    $found = [IO.File]::ReadAllText("$world/C/etc/kube-flannel/node-name")
-    $holds = $found -ceq "$name`r`n" -and (Get-Simulation -Area 'running' -Name 'imagegen-flanneld') -eq 'task'
-    Assert-That -Name 'flanneld runs and knows its node' -Holds $holds -Detail $found
-    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
-    Assert-Run -Name 'what kube-proxy was told is no drift' -Run $run -Code 0
-    $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
-    Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 0; output = ''; creates = '' }
-    Assert-Run -Name 'a reset of it' -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 0
-    $found = (Get-ServiceConfig -Name 'kube-proxy').commandLine
-    $holds = $found -ceq 'C:\k\kube-proxy.exe --windows-service'
-    Assert-That -Name 'a reset takes it away' -Holds $holds -Detail $found
-    $holds = -not [IO.File]::Exists("$world/C/etc/kube-flannel/node-name")
-    $holds = $holds -and $null -eq (Get-Simulation -Area 'running' -Name 'imagegen-flanneld')
-    Assert-That -Name 'a reset stops flanneld' -Holds $holds
-}
-
-# A pod network without an agent: its configuration is filled in from the cluster.
-function Test-NodeNetwork {
-    param([string] $Source)
-    $more = @('network=C:\k\cni\10-win-bridge.conf', 'cniConf=C:\etc\cni\net.d', 'bridge=cbr0')
-    $world = New-RegisteredWorld -Source $Source -More $more
-    $template = '{"ipam":{"subnet":"@NODE_POD_NETWORK@"},"all":"@NODE_ADDRESS@ '
-    $template += '@NODE_POD_GATEWAY@ @NODE_POD_FIRST@ @NETWORK_CARD@ @NODE_NETWORK@ '
-    $template += '@POD_NETWORK@ @SERVICE_NETWORK@ @DNS_SERVER@ @DNS_DOMAIN@"}'
-    Write-TextFile -Path 'C:\k\cni\10-win-bridge.conf' -Content $template
-    $kubelet = "clusterDNS:`n- 10.96.0.10`nclusterDomain: a.test`n"
-    Write-TextFile -Path 'C:\var\lib\kubelet\config.yaml' -Content $kubelet
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
-    Assert-Run -Name 'a network is filled in' -Run $run -Code 0
-    $found = "$(Get-Content -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf' -Raw)"
-    $wanted = '{"ipam":{"subnet":"10.244.3.0/24"},"all":"10.1.18.7 10.244.3.2 10.244.3.3 Ethernet 2 10.1.16.0/20 '
-    $wanted += '10.244.0.0/16 10.96.0.0/12 10.96.0.10 a.test"}'
-    Assert-That -Name 'the network is the cluster''s' -Holds ($found -ceq $wanted) -Detail $found
-    Assert-Bridge -Name 'a join'
-    # As after a restart that lost the end, and the network of another cluster is there.
-    Set-Simulation -Area 'cards' -Name '10.244.3.2' -Value $null
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'network' }
-    Assert-Run -Name 'the network of a node that starts' -Run $run -Code 0
-    Assert-Bridge -Name 'a start'
-    $other = @{ ID = 'cbr0'; Name = 'cbr0'; Subnets = @(@{ AddressPrefix = '10.9.0.0/24' }) }
-    Set-Simulation -Area 'networks' -Name 'cbr0' -Value $other
-    $other = @{ ID = 'cbr0_ep'; Name = 'cbr0_ep'; IPAddress = '10.9.0.2' }
-    Set-Simulation -Area 'endpoints' -Name 'cbr0_ep' -Value $other
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'network' }
-    Assert-Run -Name 'a network of another cluster' -Run $run -Code 0 -Text 'networks cbr0 is gone'
-    Assert-Bridge -Name 'another cluster'
-
-    $answer = @{ exitCode = 0; output = '{"data":{"ClusterConfiguration":"networking: {}"}}' }
-    $map = Get-SimulatedLine -Arguments 'configmap kubeadm-config --namespace kube-system'
-    Set-Simulation -Area 'programs' -Name $map -Value $answer
-    Remove-Item -LiteralPath "$world/C/etc/cni/net.d/10-win-bridge.conf" -Force
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
-    Assert-Run -Name 'a network that nobody knows' -Run $run -Code 1
-    $left = Test-Path -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf'
-    Assert-That -Name 'no half configuration' -Holds (-not $left)
-}
-
 Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
 $own = "$PSScriptRoot/plan.json"
 $env:IMAGEGEN_SIMULATION = $script:World
@@ -803,15 +542,14 @@ try {
     if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, (Get-Location).ProviderPath)) }
     Test-Drift -Source $own
     Test-Download -Source $own
+    Test-LockedFile -Source $own
     Test-Media -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
     Test-Signature -Source $own
-    Test-NodeLife -Source $own
-    Test-NodeNetwork -Source $own
-    Test-NodeProxy -Source $own
-    Test-Upgrade -Source $own
+    Test-NodeCase -Source $own
 } finally {
+    [IO.Directory]::SetCurrentDirectory([IO.Path]::GetTempPath())
     Remove-PSDrive -Name 'C' -Scope Global -Force
     Remove-Item -LiteralPath $script:World -Recurse -Force
 }
