@@ -15,7 +15,7 @@ use crate::embedded::Tree;
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::{Feature, Features};
-use crate::model::json::{self, JsonError};
+use crate::model::json::JsonError;
 use crate::model::kubernetes::{FlagTable, KubernetesLine};
 use crate::model::names::did_you_mean;
 use crate::model::rules::{Contents, Rules};
@@ -68,11 +68,9 @@ impl Catalog {
     }
 
     fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, CatalogError> {
-        let bytes = self.tree.get(path).ok_or_else(|| CatalogError::Missing {
-            catalog: self.tree.label.clone(),
-            path: path.to_owned(),
-        })?;
-        Ok(json::parse(&self.file(path), bytes)?)
+        self.tree
+            .json(path)?
+            .ok_or_else(|| CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() })
     }
 
     /// What messages call a file of the catalog.

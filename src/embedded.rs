@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 
 use include_dir::{Dir, include_dir};
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+
+use crate::model::json::{self, JsonError};
 
 static MANIFESTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
 static PACKER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/packer");
@@ -53,6 +56,19 @@ impl Tree {
             Files::Embedded(dir) => dir.get_file(path).map(include_dir::File::contents),
             Files::Loaded(files) => files.get(path).map(Vec::as_slice),
         }
+    }
+
+    /// A JSON file as a value; none where the tree has no such file.
+    ///
+    /// # Errors
+    /// The file is not such a value. Files of a directory are people's, and parsed strictly.
+    pub fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, JsonError> {
+        let file = format!("{}/{path}", self.label);
+        let parse = match self.files {
+            Files::Embedded(_) => json::parse_embedded,
+            Files::Loaded(_) => json::parse,
+        };
+        self.get(path).map(|bytes| parse(&file, bytes)).transpose()
     }
 
     /// Every file by its path.

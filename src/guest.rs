@@ -123,8 +123,7 @@ fn has_suffix(path: &str, suffix: &str) -> bool {
 }
 
 fn read<T: DeserializeOwned>(provisioners: &Tree, path: &str) -> Result<T, GuestError> {
-    let bytes = provisioners.get(path).ok_or_else(|| GuestError::Missing(path.to_owned()))?;
-    Ok(json::parse(&format!("provisioners/{path}"), bytes)?)
+    provisioners.json(path)?.ok_or_else(|| GuestError::Missing(path.to_owned()))
 }
 
 fn lower(

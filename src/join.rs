@@ -26,6 +26,7 @@ pub use userdata::Places;
 /// What the node is told, without any secret: `imagegen join-data --from FILE`, and equally the flags.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"endpoint\": \"api.example.com:6443\"}`")]
 pub struct JoinInput {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,

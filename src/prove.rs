@@ -14,7 +14,7 @@ use crate::embedded::Tree;
 use crate::fetch::{Fetched, Fetcher};
 use crate::model::component::Confidence;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
-use crate::model::json::{self, JsonError};
+use crate::model::json::JsonError;
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
@@ -87,8 +87,9 @@ impl Keys {
     /// # Errors
     /// The list or a key of it cannot be read.
     pub fn read(manifests: &Tree) -> Result<Self, JsonError> {
-        let Some(list) = manifests.get("trust/keys.json") else { return Ok(Self::default()) };
-        let list: Vec<KnownKey> = json::parse(&format!("{}/trust/keys.json", manifests.label), list)?;
+        let Some(list) = manifests.json::<Vec<KnownKey>>("trust/keys.json")? else {
+            return Ok(Self::default());
+        };
         let mut keys = BTreeMap::new();
         for key in list {
             let text = manifests.get(&format!("trust/{}", key.file)).unwrap_or_default();

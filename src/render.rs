@@ -83,8 +83,7 @@ pub fn target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
         return Err(RenderError::UnknownTarget { name: name.to_owned(), suggestion });
     }
     let path = format!("targets/{name}/target.json");
-    let bytes = packer.get(&path).ok_or_else(|| RenderError::Missing(path.clone()))?;
-    Ok(json::parse(&format!("packer/{path}"), bytes)?)
+    packer.json(&path)?.ok_or(RenderError::Missing(path))
 }
 
 /// Reads what every target's workspace needs.
@@ -93,8 +92,7 @@ pub fn target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
 /// The file is missing or malformed.
 pub fn packer_base(packer: &Tree) -> Result<PackerBase, RenderError> {
     let path = "packer.json";
-    let bytes = packer.get(path).ok_or_else(|| RenderError::Missing(path.to_owned()))?;
-    Ok(json::parse(&format!("packer/{path}"), bytes)?)
+    packer.json(path)?.ok_or_else(|| RenderError::Missing(path.to_owned()))
 }
 
 /// Renders a workspace.

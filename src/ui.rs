@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::model::choice::Format;
 use crate::model::json;
+use crate::model::text::{escape_controls, escape_json_controls};
 
 pub use downloads::{Downloads, Transfer};
 
@@ -47,6 +48,10 @@ impl Printer {
             Format::Json => json::pretty(value),
             Format::Text => text(),
         };
+        let output = match self.format {
+            Format::Json => escape_json_controls(&output),
+            Format::Text => escape_controls(&output),
+        };
         match io::stdout().lock().write_all(output.as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
             _ => Ok(()),
@@ -68,15 +73,15 @@ impl Printer {
 
     /// Warnings are said even when quiet: whoever does not want them redirects stderr.
     pub fn warning(&self, text: &str) {
-        Self::line(&format!("{} {text}", self.paint("33", "warning:")));
+        Self::labelled(&self.paint("33", "warning: "), text);
     }
 
     pub fn error(&self, text: &str) {
-        Self::line(&format!("{} {text}", self.paint("31", "error:")));
+        Self::labelled(&self.paint("31", "error: "), text);
     }
 
     pub fn hint(&self, text: &str) {
-        Self::line(&format!("{} {text}", self.paint("36", "hint:")));
+        Self::labelled(&self.paint("36", "hint: "), text);
     }
 
     /// Color repeats what the words say.
@@ -85,8 +90,13 @@ impl Printer {
     }
 
     fn line(text: &str) {
-        // A closed stderr leaves nobody to tell.
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        Self::labelled("", text);
+    }
+
+    /// The text may quote a lockfile or a server: no control character of it reaches the terminal.
+    fn labelled(label: &str, text: &str) {
+        // A closed stderr cannot be reported.
+        let _ = writeln!(io::stderr().lock(), "{label}{}", escape_controls(text));
     }
 
     /// Progress of something long: in place on a terminal, else a line every few seconds.
@@ -120,7 +130,7 @@ impl Progress {
     pub fn at(&mut self, text: &str) {
         match self {
             Self::Silent => {}
-            Self::InPlace(bar) => bar.set_message(text.to_owned()),
+            Self::InPlace(bar) => bar.set_message(escape_controls(text).into_owned()),
             Self::Lines { last } => {
                 let now = Instant::now();
                 if last.is_none_or(|last| now.duration_since(last) >= Duration::from_secs(3)) {
@@ -135,7 +145,7 @@ impl Progress {
     pub fn passed(&mut self, text: &str) {
         match self {
             Self::Silent => {}
-            Self::InPlace(bar) => bar.println(text),
+            Self::InPlace(bar) => bar.println(escape_controls(text)),
             Self::Lines { .. } => Printer::line(text),
         }
     }

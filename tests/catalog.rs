@@ -111,7 +111,7 @@ fn each_rule_has_a_catalog_that_breaks_it() {
             "no release entry holds the default 1.0.0 [unreachable-default]",
         ),
         (component, "/name", json!("other"), "names itself `other`"),
-        (component, "/pins/0/colour", json!(1), "unknown field `colour`"),
+        (component, "/pins/0/colour", json!(1), "unknown key `colour`"),
         (line, "/latest", json!("1.20.9"), "latest 1.20.9 is not one of patches [unreachable-default]"),
         (
             line,
@@ -150,7 +150,7 @@ fn each_rule_has_a_catalog_that_breaks_it() {
             json!([flag("<1.24.0"), flag(">=1.20.0")]),
             "kubelet --x: `<1.24.0` and `>=1.20.0` overlap [overlapping-ranges]",
         ),
-        ("windows/2019.json", "/build", json!("x"), "invalid type"),
+        ("windows/2019.json", "/build", json!("x"), "expected a whole number"),
     ] {
         let mut files = small();
         set(files.get_mut(file).expect(file), pointer, value);

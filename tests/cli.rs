@@ -66,13 +66,16 @@ fn a_definition_that_is_wrong_is_named_with_path_and_line() {
     for (text, said) in [
         (
             "{\n  \"target\": \"azure\",\n  \"kubernets\": \"1.20.0\"\n}",
-            "imagegen.json:3:13: `kubernets`: unknown field `kubernets`",
+            "imagegen.json:3:13: `kubernets`: unknown key `kubernets`: did you mean `kubernetes`?",
         ),
         ("{\n  \"target\": \"azure\"\n  \"kubernetes\": 1\n}", "imagegen.json:3:3: expected `,` or `}`"),
-        ("{\"components\": {\"containerd\": 7}}", "`components.containerd`: invalid type"),
-        ("{\"runtime\": \"podman\"}", "unknown variant `podman`"),
-        ("{} x", "trailing characters"),
-        ("", "EOF while parsing"),
+        (
+            "{\"components\": {\"containerd\": 7}}",
+            "`components.containerd`: expected a string, found the number `7`",
+        ),
+        ("{\"runtime\": \"podman\"}", "`runtime`: unknown value `podman`: known are containerd, docker"),
+        ("{} x", "unexpected text after the end of the JSON value"),
+        ("{", "the file ends inside an object; a `}` is missing"),
     ] {
         Test::new().file("imagegen.json", text).line("plan").fails(3, &[said]);
     }

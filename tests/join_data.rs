@@ -294,8 +294,8 @@ fn bad_input_is_refused_and_nothing_is_written() {
         .fails(3, &["kubelets from 1.17 to 1.34 have it"]);
     for (file, said) in [
         (r#"{"token": "abcdef.0123456789abcdef"}"#, "no place for a secret"),
-        (r#"{"endpont": "x"}"#, "unknown field `endpont`"),
-        (r#"{"labels": "a=b"}"#, "invalid type"),
+        (r#"{"endpont": "x"}"#, "unknown key `endpont`: did you mean `endpoint`?"),
+        (r#"{"labels": "a=b"}"#, "`labels`: expected an array, found the string"),
     ] {
         let ran = test("--from in.json").file("in.json", file).run();
         assert!(ran.stderr.contains(said) && !ran.stderr.contains("0123456789abcdef"), "{}", ran.stderr);

@@ -33,4 +33,5 @@ mod packer;
 mod scripts;
 mod tidy;
 mod trust;
+mod values;
 mod verify;

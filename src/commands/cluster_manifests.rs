@@ -11,7 +11,6 @@ use crate::cli::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs, SelectionAr
 use crate::cluster::{self, ClusterInput, Manifest};
 use crate::io::fs;
 use crate::model::cluster::Runner;
-use crate::model::json;
 use crate::model::plan::Plan;
 use crate::ui::Printer;
 
@@ -143,5 +142,5 @@ fn input(args: &ClusterArgs) -> ClusterInput {
 }
 
 fn paths(trees: &Trees) -> anyhow::Result<Value> {
-    Ok(json::parse("provisioners/paths.json", trees.provisioners.get("paths.json").unwrap_or_default())?)
+    Ok(trees.provisioners.json("paths.json")?.unwrap_or_default())
 }

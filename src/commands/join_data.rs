@@ -76,8 +76,7 @@ pub(super) fn join_data(
 }
 
 fn places(trees: &Trees, signed: bool) -> anyhow::Result<Places> {
-    let bytes = trees.provisioners.get("paths.json").unwrap_or_default();
-    let paths: Value = json::parse("provisioners/paths.json", bytes)?;
+    let paths: Value = trees.provisioners.json("paths.json")?.unwrap_or_default();
     Places::from_paths(&paths, signed)
         .ok_or_else(|| anyhow::anyhow!("provisioners/paths.json names no place for the join"))
 }

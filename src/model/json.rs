@@ -1,12 +1,16 @@
-//! Reading JSON that people write, with errors that say where; writing JSON that bytes can be
-//! compared of.
+//! JSON that people write, with errors that name file, line and path; JSON output with fixed bytes.
+
+mod message;
+mod strict;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A JSON text that is not what it should be.
+use strict::Strict;
+
+/// A JSON text that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}:{line}:{column}: {}{message}", at(.path))]
+#[error("{file}:{line}:{column}: {}{message}", format_path(.path))]
 pub struct JsonError {
     /// File, as the user knows it.
     pub file: String,
@@ -17,33 +21,47 @@ pub struct JsonError {
     pub message: String,
 }
 
-fn at(path: &str) -> String {
-    if path == "." || path == "?" { String::new() } else { format!("`{path}`: ") }
+fn format_path(path: &str) -> String {
+    // `?` stands for a key that was not taken.
+    let path = path.trim_end_matches(['.', '?']);
+    if path.is_empty() { String::new() } else { format!("`{path}`: ") }
 }
 
-/// Parses what people write: unknown fields are errors by the types' own declaration.
+/// Parses JSON that people write. Unknown keys, repeated keys, arrays in place of objects and control
+/// characters are errors.
 ///
 /// # Errors
-/// Malformed JSON, a value of the wrong shape, or anything after the value.
+/// Malformed JSON, a value of the wrong form, or text after the value.
 pub fn parse<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> Result<T, JsonError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        json_error(file, path, error.inner())
-    })?;
-    deserializer.end().map_err(|error| json_error(file, ".".to_owned(), &error))?;
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let mut track = serde_path_to_error::Track::new();
+    let value = T::deserialize(serde_path_to_error::Deserializer::new(Strict::new(&mut json), &mut track));
+    let value = value.map_err(|error| json_error(file, bytes, track.path().to_string(), &error))?;
+    json.end().map_err(|error| json_error(file, bytes, ".".to_owned(), &error))?;
     Ok(value)
 }
 
-fn json_error(file: &str, path: String, error: &serde_json::Error) -> JsonError {
-    let text = error.to_string();
-    // serde_json ends its messages with the place, which stands in front already.
-    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(head, _)| head).to_owned();
-    JsonError { file: file.to_owned(), line: error.line(), column: error.column(), path, message }
+/// Parses a file that is built into the program. A test parses the same files with [`parse`].
+///
+/// # Errors
+/// As [`parse`], without repeated keys, arrays in place of objects and control characters.
+pub fn parse_embedded<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> Result<T, JsonError> {
+    serde_json::from_slice(bytes).or_else(|_| parse(file, bytes))
 }
 
-/// Two blanks of indent, a final line end, keys in the order of the type.
+fn json_error(file: &str, bytes: &[u8], path: String, error: &serde_json::Error) -> JsonError {
+    let message = message::describe(error, bytes);
+    JsonError {
+        file: file.to_owned(),
+        line: error.line().max(1),
+        column: error.column().max(1),
+        path,
+        message,
+    }
+}
+
+/// Two spaces of indent, a final line end, keys in the order of the type.
 ///
 /// # Panics
 /// Never for the types of this crate: they have text keys and finite numbers.
@@ -52,4 +70,61 @@ pub fn pretty<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("values of this crate are JSON");
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "camelCase")]
+    struct Pair {
+        #[serde(default)]
+        left: Option<String>,
+        #[serde(default)]
+        right: BTreeMap<String, serde_json::Value>,
+        #[serde(default)]
+        note: Vec<String>,
+    }
+
+    #[test]
+    fn json_that_serde_accepts_and_people_do_not_mean_is_refused() {
+        for (text, error) in [
+            (r#"["a"]"#, "f:1:1: expected an object, found an array"),
+            (r#"{"left": "a", "left": "b"}"#, "f:1:20: the key `left` is given twice; keep one of them"),
+            (r#"{"right": {"a": {"b": 1, "b": 2}}}"#, "`right.a`: the key `b` is given twice"),
+            ("{\"left\": \"a\\u202eb\"}", "`left`: the text holds the control character U+202E; remove it"),
+            ("{\"left\": \"a\\nb\"}", "`left`: the text holds the control character U+000A"),
+            ("{\"right\": {\"a\\u0000\": 1}}", "holds a control character"),
+            (r#"{"lft": "a"}"#, "`lft`: unknown key `lft`: did you mean `left`?"),
+            (r#"{"right": 7}"#, "`right`: expected an object, found the number `7`"),
+            (r#"{"left": ["x"]}"#, "`left`: expected a string, found an array"),
+        ] {
+            let message = parse::<Pair>("f", text.as_bytes()).expect_err(text).to_string();
+            assert!(message.contains(error), "{text}: {message}");
+        }
+        let pair: Pair =
+            parse("f", b"\xef\xbb\xbf{\"note\": [\"a\\nb\"], \"right\": {\"x\": [1]}}").expect("JSON");
+        assert!(pair.left.is_none() && pair.right.len() == 1 && pair.note.len() == 1);
+    }
+
+    #[test]
+    fn other_formats_are_recognised() {
+        let utf16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let cases: [(&[u8], &str); 7] = [
+            (&utf16, "the file is UTF-16; save it as UTF-8"),
+            (b"target: azure\n", "the file is YAML; write it as JSON"),
+            (b"---\ntarget: azure\n", "the file is YAML; write it as JSON"),
+            (b"\n", "the file is empty"),
+            (b"{ // target\n}", "JSON has no comments; remove them"),
+            (b"{\"left\": \xff}", "the file is not UTF-8"),
+            (b"{\"left\": \"a\",}", "remove the comma"),
+        ];
+        for (bytes, expected) in cases {
+            let message = parse::<Pair>("f", bytes).expect_err(expected).to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
 }

@@ -19,6 +19,7 @@ pub mod signing;
 pub mod situation;
 pub mod step;
 pub mod target;
+pub mod text;
 pub mod upstream;
 pub mod url;
 pub mod version;

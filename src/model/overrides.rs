@@ -21,6 +21,7 @@ pub const SCRIPTS: &str = "scripts/";
 /// A URL prefix that gets another `url` is a mirror: same bytes, same pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"url\": \"https://…\", \"sha256\": \"…\"}`")]
 pub struct Override {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -61,6 +62,9 @@ pub struct Override {
 /// A detached signature of a provider's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"kind\": \"cosign-key\", \"url\": \"https://…\", \"key\": \"cosign.pub\"}`"
+)]
 pub struct SignatureOverride {
     pub kind: SignatureKind,
     pub url: String,

@@ -10,6 +10,7 @@ use super::version::VersionRange;
 /// A policy file (`--policy FILE`). Everything that it does not name is allowed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"name\": \"production\", \"allowedHosts\": [\"dl.k8s.io\"]}`")]
 pub struct Policy {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
@@ -78,6 +79,7 @@ impl AllowedHosts {
 /// Who may have signed the guest scripts (`--scripts DIR`). One of the two lists is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"publishers\": [\"O=Example\"]}`")]
 pub struct SignedScripts {
     /// Publishers (`O=…,CN=…`), one of which the signer must be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -94,6 +96,9 @@ pub struct SignedScripts {
 /// Proofs that are demanded of some components.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"id\": \"signed\", \"components\": [\"*\"], \"anyOf\": [\"authenticode\"]}`"
+)]
 pub struct Requirement {
     /// As errors name it.
     pub id: String,

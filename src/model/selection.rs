@@ -13,6 +13,7 @@ use super::version::Version;
 /// `imagegen.json`, and equally what the flags say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"target\": \"azure\"}`")]
 pub struct ImageDefinition {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
@@ -68,6 +69,7 @@ pub struct ImageDefinition {
 /// Proxies of the finished node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"http\": \"http://proxy.example:3128\"}`")]
 pub struct Proxy {
     #[serde(default)]
     pub http: String,
@@ -81,6 +83,7 @@ pub struct Proxy {
 /// at join.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"pods\": \"10.244.0.0/16\"}`")]
 pub struct Network {
     /// Addresses of all pods, such as `10.244.0.0/16`.
     #[serde(default)]
@@ -102,6 +105,7 @@ pub struct Network {
 /// Windows updates during the bake. With none of the lists, the source image as it is published.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"kbs\": [\"KB5058411\"]}`")]
 pub struct Updates {
     /// Packages of the Microsoft Update Catalog by URL and digest, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -117,6 +121,7 @@ pub struct Updates {
 /// An update as a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"kb\": \"KB5058411\", \"url\": \"https://…\", \"sha256\": \"…\"}`")]
 pub struct UpdateFile {
     /// `KB5058411`
     pub kb: String,
@@ -128,6 +133,7 @@ pub struct UpdateFile {
 /// A file of a volume plugin: a provider's own, so its digest is the provider's to state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`")]
 pub struct PluginFile {
     /// `smb.cmd`
     pub file: String,
@@ -151,6 +157,7 @@ pub struct OwnFile<'a> {
 /// Another Packer or other plugins than the catalog pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"plugins\": {\"azure\": \"1.4.5\"}}`")]
 pub struct PackerChoice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,

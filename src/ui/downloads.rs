@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 
+use crate::model::text::escape_controls;
+
 use super::{Printer, Verbosity};
 
 /// All downloads of a run. Threads share it.
@@ -66,7 +68,7 @@ impl Downloads {
                 let bar =
                     all.insert_before(overall, size.map_or_else(ProgressBar::no_length, ProgressBar::new));
                 bar.set_style(style("  {msg:32!} {bytes:>12} {bytes_per_sec}"));
-                bar.set_message(name.to_owned());
+                bar.set_message(escape_controls(name).into_owned());
                 Some(bar)
             }
             _ => None,
@@ -79,7 +81,7 @@ impl Downloads {
         match &self.shown {
             Shown::Silent => {}
             // A terminal that is gone shows nothing more.
-            Shown::Bars { all, .. } => drop(all.println(text)),
+            Shown::Bars { all, .. } => drop(all.println(escape_controls(text))),
             Shown::Lines { .. } => Printer::line(text),
         }
     }

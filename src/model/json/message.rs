@@ -1,0 +1,118 @@
+//! Errors of serde in the words of the files' documentation.
+
+use serde_json::error::Category;
+
+use crate::model::names::did_you_mean;
+
+/// What is wrong, what was expected, and an example where one helps.
+pub(super) fn describe(error: &serde_json::Error, bytes: &[u8]) -> String {
+    if let Category::Syntax | Category::Eof = error.classify()
+        && let Some(form) = other_format(bytes).or_else(|| comment(error, bytes))
+    {
+        return form.to_owned();
+    }
+    let text = error.to_string();
+    // serde_json ends its messages with the position, which the error names already.
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(head, _)| head);
+    translate(text).unwrap_or_else(|| text.to_owned())
+}
+
+/// A file that is not JSON, by what it looks like.
+fn other_format(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.starts_with(b"\xff\xfe")
+        || bytes.starts_with(b"\xfe\xff")
+        || bytes.iter().take(4).any(|b| *b == 0)
+    {
+        return Some("the file is UTF-16; save it as UTF-8");
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return Some("the file is not UTF-8; save it as UTF-8") };
+    let text = text.trim_start();
+    if text.is_empty() {
+        return Some("the file is empty; expected a JSON object such as `{\"target\": \"azure\"}`");
+    }
+    is_yaml(text).then_some("the file is YAML; write it as JSON, such as `{\"target\": \"azure\"}`")
+}
+
+fn comment(error: &serde_json::Error, bytes: &[u8]) -> Option<&'static str> {
+    let line = bytes.split(|b| *b == b'\n').nth(error.line().checked_sub(1)?)?;
+    let rest = line.get(error.column().checked_sub(1)?..)?;
+    (rest.starts_with(b"//") || rest.starts_with(b"/*")).then_some("JSON has no comments; remove them")
+}
+
+fn is_yaml(text: &str) -> bool {
+    let key = text.lines().next().and_then(|line| line.split_once(':')).map_or("", |(key, _)| key);
+    let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-$.".contains(&b));
+    is_key || ["---", "# ", "- ", "%YAML"].iter().any(|start| text.starts_with(start))
+}
+
+fn translate(text: &str) -> Option<String> {
+    let strip = |start: &str| text.strip_prefix(start);
+    if let Some(rest) = strip("invalid type: ").or_else(|| strip("invalid value: ")) {
+        let (found, expected) = rest.rsplit_once(", expected ")?;
+        return Some(format!("expected {}, found {}", describe_expected(expected), describe_found(found)));
+    }
+    if let Some(rest) = strip("unknown field ") {
+        return Some(format!("unknown key {}", suggest(rest)?));
+    }
+    if let Some(rest) = strip("unknown variant ") {
+        return Some(format!("unknown value {}", suggest(rest)?));
+    }
+    if let Some(rest) = strip("missing field ") {
+        return Some(format!("the key {rest} is missing"));
+    }
+    if let Some(rest) = strip("EOF while parsing ") {
+        return Some(format!("the file ends inside {}", describe_end(rest)));
+    }
+    Some(match text {
+        "expected ident" | "expected value" => {
+            "expected a value such as `\"text\"`, `1`, `true` or `[]`".to_owned()
+        }
+        "key must be a string" => "expected a key in double quotes, such as `\"target\"`".to_owned(),
+        "trailing comma" => "remove the comma before the closing bracket".to_owned(),
+        "trailing characters" => "unexpected text after the end of the JSON value".to_owned(),
+        _ => return None,
+    })
+}
+
+/// `` `a`, expected one of `b`, `c` `` as a suggestion.
+fn suggest(text: &str) -> Option<String> {
+    let (name, known) = text.split_once(", ")?;
+    let known = known.split('`').skip(1).step_by(2);
+    Some(format!("{name}: {}", did_you_mean(name.trim_matches('`'), known)))
+}
+
+fn describe_end(what: &str) -> &str {
+    match what {
+        "an object" => "an object; a `}` is missing",
+        "a list" => "an array; a `]` is missing",
+        "a string" => "a string; a `\"` is missing",
+        other => other,
+    }
+}
+
+fn describe_expected(expected: &str) -> &str {
+    match expected {
+        "a map" => "an object",
+        "a sequence" => "an array",
+        "a boolean" => "`true` or `false`",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "f64" => "a number",
+        text if text.starts_with("struct ") => "an object",
+        text if text.starts_with("enum ") || text.starts_with("variant of enum ") => "a string",
+        text => text,
+    }
+}
+
+fn describe_found(found: &str) -> String {
+    let number = found.strip_prefix("integer ").or_else(|| found.strip_prefix("floating point "));
+    match (found, number) {
+        (_, Some(number)) => format!("the number {number}"),
+        ("map", _) => "an object".to_owned(),
+        ("sequence", _) => "an array".to_owned(),
+        ("null" | "unit", _) => "`null`".to_owned(),
+        (text, _) => match text.strip_prefix("string ") {
+            Some(string) => format!("the string {string}"),
+            None => text.strip_prefix("boolean ").unwrap_or(text).to_owned(),
+        },
+    }
+}

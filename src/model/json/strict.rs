@@ -1,0 +1,207 @@
+//! A deserializer for JSON that people write: a key stands once, an array is not an object, and a
+//! text of one line holds no control character. serde accepts all three.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::value::StringDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use crate::model::text::find_control;
+
+/// Keys whose values have several lines: keys and certificates in PEM, notes, scripts and files.
+const MULTILINE: &[&str] = &["content", "key", "note", "roots", "set", "test"];
+
+/// Wraps a deserializer, a visitor or an access of the format.
+#[derive(Debug)]
+pub(super) struct Strict<T> {
+    inner: T,
+    /// Whether texts may have several lines.
+    lines: bool,
+    /// Whether an object is expected that serde would take an array for.
+    object: bool,
+}
+
+impl<T> Strict<T> {
+    pub(super) fn new(inner: T) -> Self {
+        Self { inner, lines: false, object: false }
+    }
+
+    fn wrap<U>(&self, inner: U) -> Strict<U> {
+        Strict { inner, lines: self.lines, object: false }
+    }
+
+    fn check_text<E: Error>(&self, text: &str) -> Result<(), E> {
+        match find_control(text, self.lines) {
+            None => Ok(()),
+            Some(c) => Err(E::custom(format!(
+                "the text holds the control character U+{:04X}; remove it",
+                u32::from(c)
+            ))),
+        }
+    }
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        let visitor = self.wrap(visitor);
+        self.inner.deserialize_any(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        let visitor = self.wrap(visitor);
+        self.inner.deserialize_option(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        let visitor = self.wrap(visitor);
+        self.inner.deserialize_newtype_struct(name, visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        let visitor = Strict { inner: visitor, lines: self.lines, object: true };
+        self.inner.deserialize_struct(name, fields, visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map identifier ignored_any
+    }
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.expecting(f)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<V::Value, E> {
+        self.inner.visit_bool(value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<V::Value, E> {
+        self.inner.visit_i64(value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
+        self.inner.visit_u64(value)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<V::Value, E> {
+        self.inner.visit_f64(value)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
+        self.check_text(text)?;
+        self.inner.visit_str(text)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<V::Value, E> {
+        self.check_text(text)?;
+        self.inner.visit_borrowed_str(text)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_unit()
+    }
+
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_none()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<V::Value, D::Error> {
+        let value = self.wrap(value);
+        self.inner.visit_some(value)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, value: D) -> Result<V::Value, D::Error> {
+        let value = self.wrap(value);
+        self.inner.visit_newtype_struct(value)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
+        if self.object {
+            return Err(A::Error::invalid_type(Unexpected::Seq, &self.inner));
+        }
+        let items = self.wrap(items);
+        self.inner.visit_seq(items)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<V::Value, A::Error> {
+        let entries = Entries { entries: self.wrap(entries), keys: BTreeSet::new() };
+        self.inner.visit_map(entries)
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_enum(variant)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<S::Value, D::Error> {
+        let value = self.wrap(value);
+        self.inner.deserialize(value)
+    }
+}
+
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Strict<A> {
+    type Error = A::Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, A::Error> {
+        let seed = self.wrap(seed);
+        self.inner.next_element_seed(seed)
+    }
+}
+
+/// The entries of an object, with the keys that were read.
+struct Entries<A> {
+    entries: Strict<A>,
+    keys: BTreeSet<String>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        let Some(key) = self.entries.inner.next_key::<String>()? else { return Ok(None) };
+        if find_control(&key, false).is_some() {
+            return Err(A::Error::custom(format!("the key {key:?} holds a control character")));
+        }
+        if !self.keys.insert(key.clone()) {
+            return Err(A::Error::custom(format!("the key `{key}` is given twice; keep one of them")));
+        }
+        self.entries.lines = MULTILINE.contains(&key.as_str());
+        seed.deserialize(StringDeserializer::new(key)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        let seed = self.entries.wrap(seed);
+        self.entries.inner.next_value_seed(seed)
+    }
+}
