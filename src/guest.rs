@@ -18,8 +18,8 @@ use crate::model::command_line::command_line;
 use crate::model::json::{self, JsonError};
 use crate::model::kubernetes::FlagTable;
 use crate::model::plan::Plan;
-use crate::model::resource::{GuestPlan, Resource, ResourceKind};
-use crate::model::step::{Step, StepResource};
+use crate::model::resource::{GuestPlan, Resource, ResourceKind, Scope};
+use crate::model::step::{Phase, Step, StepResource};
 
 pub use facts::facts;
 pub use flags::{AppliedFlag, applied_flags};
@@ -145,6 +145,7 @@ fn lower(
             _ => return Err(error(format!("`{list}` is not a list of the facts"))),
         },
     };
+    let phase = resource.phase.unwrap_or(step.phase);
     for item in items {
         let item = item.as_ref();
         let name = renderer.text(&resource.name, item).map_err(error)?;
@@ -158,8 +159,9 @@ fn lower(
         resources.push(Resource {
             name: format!("{}/{name}", step.id),
             step: step.id.clone(),
-            phase: resource.phase.unwrap_or(step.phase),
-            lifetime: resource.lifetime,
+            phase,
+            scope: resource.scope.unwrap_or(if phase == Phase::Seal { Scope::Image } else { Scope::Node }),
+            volatile: resource.volatile.clone(),
             timeout_seconds: resource.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT),
             kind,
         });

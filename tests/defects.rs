@@ -206,8 +206,8 @@ fn d8_no_remote_management_is_left() {
     let setup = file(&guest, "SetupComplete.cmd").content.clone().expect("content");
     let at = |part: &str| setup.find(part).unwrap_or_else(|| panic!("{part}: {setup}"));
     assert!(at("localport=5986") < at("-Phase firstboot"));
-    assert!(at("-Phase firstboot") < at("if errorlevel 1 exit"));
-    assert!(at("if errorlevel 1 exit") < at("sc.exe start cloudbase-init"));
+    assert!(at("-Phase firstboot") < at("if not %errorlevel%==0 exit"));
+    assert!(at("if not %errorlevel%==0 exit") < at("sc.exe start cloudbase-init"));
     let late: Vec<&str> = guest
         .plan
         .resources

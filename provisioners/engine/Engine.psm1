@@ -335,7 +335,7 @@ function Select-TestResource {
     $found = @($Plan.resources | Where-Object { $_.phase -in $phases })
     if ($Phase -ne 'firstboot') { return $found }
     foreach ($resource in $found) {
-        $lives = $null -eq $resource.PSObject.Properties['lifetime'] -or $resource.lifetime -ne 'build'
+        $lives = $null -eq $resource.PSObject.Properties['scope'] -or $resource.scope -ne 'build'
         if (-not $lives -or $resource.type -eq 'windowsUpdate') { continue }
         Clear-ServiceState -Resource $resource
         $resource

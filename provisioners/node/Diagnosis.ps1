@@ -4,8 +4,7 @@
 function Get-LogEnd {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path)
-    $share = [IO.FileShare]::ReadWrite -bor [IO.FileShare]::Delete
-    $stream = [IO.File]::Open((Resolve-NativePath -Path $Path), 'Open', 'Read', $share)
+    $stream = Open-SharedFile -Path $Path
     try {
         $most = 4194304
         if ($stream.Length -gt $most) { $null = $stream.Seek(-$most, 'End') }

@@ -2,6 +2,20 @@
 # this node's object and from kubeadm's configuration, which nodes may read, and its bridge is made. Loaded by
 # Node.psm1.
 
+# A text file as UTF-8, also while its writer has it open. Get-Content of 5.1 would take it for the system's code
+# page, and ReadAllText shares with no writer.
+function Read-NodeText {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    $stream = Open-SharedFile -Path $Path
+    try {
+        $reader = New-Object -TypeName IO.StreamReader -ArgumentList $stream
+        $reader.ReadToEnd()
+    } finally {
+        $stream.Dispose()
+    }
+}
+
 # What kubectl says as this node. It may warn besides.
 function Get-ClusterObject {
     [CmdletBinding()]
@@ -32,14 +46,12 @@ function Wait-NodeNetwork {
     $name = Get-NodeName -Facts $Facts
     while ($true) {
         $node = Get-ClusterObject -Facts $Facts -Arguments @('node', $name)
-        $share = $node.spec.PSObject.Properties['podCIDR']
-        $addresses = $node.status.PSObject.Properties['addresses']
-        $address = $null
-        if ($null -ne $addresses) {
-            $address = $addresses.Value | Where-Object { $_.type -eq 'InternalIP' } | Select-Object -First 1
-        }
-        if ($null -ne $share -and $null -ne $address) {
-            return @{ network = "$($share.Value)"; address = "$($address.address)" }
+        $share = Get-Field -InputObject (Get-Field -InputObject $node -Name 'spec') -Name 'podCIDR'
+        $status = Get-Field -InputObject $node -Name 'status'
+        $address = @(Get-Field -InputObject $status -Name 'addresses') |
+            Where-Object { $null -ne $_ -and $_.type -eq 'InternalIP' } | Select-Object -First 1
+        if ($share -and $null -ne $address) {
+            return @{ network = "$share"; address = "$($address.address)" }
         }
         $null = Get-TimeLeft -Doing "waiting for the address and the pod network of node $name"
         Start-Sleep -Milliseconds 500
@@ -95,12 +107,13 @@ function Get-NetworkMark {
     if ($Text -match '@SOURCE_VIP@') { $marks['@SOURCE_VIP@'] = Get-SourceAddress -Facts $Facts }
     if ($Text -match '@(POD|SERVICE)_NETWORK@') {
         $which = 'configmap', 'kubeadm-config', '--namespace', 'kube-system'
-        $map = Get-ClusterObject -Facts $Facts -Arguments $which
-        $marks['@POD_NETWORK@'] = Select-YamlValue -Text $map.data.ClusterConfiguration -Key 'podSubnet'
-        $marks['@SERVICE_NETWORK@'] = Select-YamlValue -Text $map.data.ClusterConfiguration -Key 'serviceSubnet'
+        $map = Get-Field -InputObject (Get-ClusterObject -Facts $Facts -Arguments $which) -Name 'data'
+        $cluster = "$(Get-Field -InputObject $map -Name 'ClusterConfiguration')"
+        $marks['@POD_NETWORK@'] = Select-YamlValue -Text $cluster -Key 'podSubnet'
+        $marks['@SERVICE_NETWORK@'] = Select-YamlValue -Text $cluster -Key 'serviceSubnet'
     }
     if ($Text -match '@DNS_') {
-        $kubelet = "$(Get-Content -LiteralPath "$($Facts.kubeletRoot)\config.yaml" -Raw)"
+        $kubelet = Read-NodeText -Path "$($Facts.kubeletRoot)\config.yaml"
         $marks['@DNS_SERVER@'] = Select-YamlValue -Text $kubelet -Key 'clusterDNS'
         $marks['@DNS_DOMAIN@'] = Select-YamlValue -Text $kubelet -Key 'clusterDomain'
     }
@@ -112,7 +125,7 @@ function Get-HostItem {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Kind, [Parameter(Mandatory)] [string] $Name)
     foreach ($item in @(Invoke-HostNetwork -Method 'GET' -Path "/$Kind")) {
-        if ($null -ne $item -and "$($item.Name)" -ceq $Name) { return $item }
+        if ("$(Get-Field -InputObject $item -Name 'Name')" -ceq $Name) { return $item }
     }
 }
 
@@ -131,8 +144,10 @@ function Initialize-BridgeNetwork {
     $subnet = @{ AddressPrefix = $Network; GatewayAddress = (Get-NetworkAddress -Network $Network -Number 1) }
     $bridge = Get-HostItem -Kind 'networks' -Name $Name
     if ($null -ne $bridge) {
-        $subnets = $bridge.PSObject.Properties['Subnets']
-        if ($null -eq $subnets -or @($subnets.Value | ForEach-Object { $_.AddressPrefix }) -notcontains $Network) {
+        $prefixes = foreach ($item in @(Get-Field -InputObject $bridge -Name 'Subnets')) {
+            Get-Field -InputObject $item -Name 'AddressPrefix'
+        }
+        if (@($prefixes) -notcontains $Network) {
             Remove-HostItem -Kind 'networks' -Item $bridge
             $bridge = $null
         }
@@ -145,8 +160,8 @@ function Initialize-BridgeNetwork {
     # The card becomes a port of a switch, and its address moves to the switch's own card.
     while ($true) {
         $bridge = Invoke-HostNetwork -Method 'GET' -Path "/networks/$($bridge.ID)"
-        $own = $bridge.PSObject.Properties['ManagementIP']
-        if ($null -ne $own -and $own.Value -and (Test-NetworkAddress -Address $own.Value)) { return $bridge }
+        $own = Get-Field -InputObject $bridge -Name 'ManagementIP'
+        if ($own -and (Test-NetworkAddress -Address $own)) { return $bridge }
         $null = Get-TimeLeft -Doing "waiting for the address of this machine on the bridge $Name"
         Start-Sleep -Milliseconds 500
     }
@@ -158,7 +173,7 @@ function Initialize-BridgeEnd {
     param([Parameter(Mandatory)] [psobject] $Bridge, [Parameter(Mandatory)] [string] $Address)
     $name = "$($Bridge.Name)_ep"
     $end = Get-HostItem -Kind 'endpoints' -Name $name
-    if ($null -ne $end -and "$($end.IPAddress)" -ne $Address) {
+    if ($null -ne $end -and "$(Get-Field -InputObject $end -Name 'IPAddress')" -ne $Address) {
         Remove-HostItem -Kind 'endpoints' -Item $end
         $end = $null
     }
@@ -186,7 +201,7 @@ function Initialize-Bridge {
     $bridge = Initialize-BridgeNetwork -Name "$($Facts.bridge)" -Network $network
     $address = Get-NetworkAddress -Network $network -Number 2
     Initialize-BridgeEnd -Bridge $bridge -Address $address
-    foreach ($one in $bridge.ManagementIP, $address) { Enable-Forwarding -Address $one }
+    foreach ($end in $bridge.ManagementIP, $address) { Enable-Forwarding -Address $end }
 }
 
 function Get-NetworkPath {
@@ -204,7 +219,7 @@ function Restore-Network {
     if (-not $facts.ContainsKey('network')) { return }
     $path = Get-NetworkPath -Facts $facts
     if (Test-Path -LiteralPath $path) {
-        Initialize-Bridge -Facts $facts -Text "$(Get-Content -LiteralPath $path -Raw)"
+        Initialize-Bridge -Facts $facts -Text (Read-NodeText -Path $path)
     }
 }
 
@@ -230,7 +245,7 @@ function Complete-Network {
     param([Parameter(Mandatory)] [hashtable] $Facts)
     if (-not $Facts.ContainsKey('network')) { return }
     $template = "$($Facts.network)"
-    $text = Resolve-Mark -Facts $Facts -Text "$(Get-Content -LiteralPath $template -Raw)" -From $template
+    $text = Resolve-Mark -Facts $Facts -Text (Read-NodeText -Path $template) -From $template
     # With its configuration the node takes pods, so the bridge comes first.
     Initialize-Bridge -Facts $Facts -Text $text
     $path = Get-NetworkPath -Facts $Facts

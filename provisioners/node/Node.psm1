@@ -19,7 +19,7 @@ function Get-NodeFact {
     [CmdletBinding()]
     param()
     $path = Join-Path -Path $script:Root -ChildPath 'node.conf'
-    if (-not [IO.File]::Exists($path)) { throw "there is no $path: this machine was not made by imagegen" }
+    if (-not [IO.File]::Exists($path)) { throw "there is no ${path}: this machine was not made by imagegen" }
     $facts = @{}
     foreach ($line in [IO.File]::ReadAllLines($path)) {
         $name, $value = $line.Split([char[]]'=', 2)
@@ -62,6 +62,23 @@ function Write-NodeLine {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Text)
     Write-Information -MessageData "imagegen: $Text" -InformationAction Continue
+}
+
+# A property of an object that may lack it: $null then, where strict mode would throw.
+function Get-Field {
+    [CmdletBinding()]
+    param([AllowNull()] $InputObject, [Parameter(Mandatory)] [string] $Name)
+    if ($null -eq $InputObject) { return $null }
+    $property = $InputObject.PSObject.Properties[$Name]
+    if ($null -ne $property) { $property.Value }
+}
+
+# Start type of a service, $null without the service.
+function Get-StartType {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name)
+    $config = Get-ServiceConfig -Name $Name
+    if ($null -ne $config) { $config.startType }
 }
 
 # Those of the services that this machine has, in the order in which they start.
@@ -139,7 +156,7 @@ function Enable-Kubelet {
     [CmdletBinding()]
     param()
     Start-Deadline -Name "the kubelet's start type" -Seconds 60
-    if ((Get-ServiceConfig -Name 'kubelet').startType -eq 'disabled') {
+    if ((Get-StartType -Name 'kubelet') -eq 'disabled') {
         Set-ServiceStart -Name 'kubelet' -StartType 'manual'
     }
 }
@@ -150,7 +167,7 @@ function Start-JoiningKubelet {
     param([Parameter(Mandatory)] [hashtable] $Facts)
     $path = "$($Facts.arguments)"
     if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { return $false }
-    if (-not "$(Get-Content -LiteralPath $path -Raw)".EndsWith("`n")) { return $false }
+    if (-not (Read-NodeText -Path $path).EndsWith("`n")) { return $false }
     $null = Update-CommandLine
     Set-ServiceStart -Name 'kubelet' -StartType 'manual'
     Start-NodeService -Names 'kubelet'
@@ -190,7 +207,7 @@ function Start-Watch {
     $arguments = @('-Stage', 'watch', '-TimeoutSeconds', "$Seconds")
     Start-Detached -Script "$PSScriptRoot/Join-Node.ps1" -Arguments $arguments
     # The first thing that it does: without it, kubeadm must not begin.
-    while ((Get-ServiceConfig -Name 'kubelet').startType -ne 'disabled') {
+    while ((Get-StartType -Name 'kubelet') -ne 'disabled') {
         $null = Get-TimeLeft -Doing 'waiting for Join-Node.ps1 -Stage watch to begin'
         Start-Sleep -Milliseconds 200
     }
@@ -255,9 +272,11 @@ function Clear-HostNetwork {
     param()
     foreach ($kind in 'policylists', 'endpoints', 'networks') {
         foreach ($item in @(Invoke-HostNetwork -Method 'GET' -Path "/$kind")) {
-            if ($null -eq $item -or ($kind -eq 'networks' -and $item.Type -eq 'NAT')) { continue }
-            $null = Invoke-HostNetwork -Method 'DELETE' -Path "/$kind/$($item.ID)"
-            Write-NodeLine -Text "$kind $($item.ID) is gone"
+            $id = Get-Field -InputObject $item -Name 'ID'
+            if (-not $id) { continue }
+            if ($kind -eq 'networks' -and (Get-Field -InputObject $item -Name 'Type') -eq 'NAT') { continue }
+            $null = Invoke-HostNetwork -Method 'DELETE' -Path "/$kind/$id"
+            Write-NodeLine -Text "removed from ${kind}: $id"
         }
     }
 }
@@ -352,4 +371,4 @@ function Complete-Upgrade {
 }
 
 Export-ModuleMember -Function @('Complete-Join', 'Complete-Upgrade', 'Initialize-Join', 'Install-Payload',
-    'Join-Cluster', 'Reset-Cluster', 'Save-Diagnosis', 'Start-Watch', 'Stop-Node', 'Watch-Join')
+    'Join-Cluster', 'Reset-Cluster', 'Restore-Network', 'Save-Diagnosis', 'Start-Watch', 'Stop-Node', 'Watch-Join')

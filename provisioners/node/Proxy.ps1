@@ -46,7 +46,8 @@ function Get-SourceAddress {
     if ($Facts.ContainsKey('sourceNetwork')) { return Get-ReservedAddress -Facts $Facts }
     while ($true) {
         $end = Get-HostItem -Kind 'endpoints' -Name "$($Facts.sourceEnd)"
-        if ($null -ne $end) { return "$($end.IPAddress)" }
+        $address = Get-Field -InputObject $end -Name 'IPAddress'
+        if ($address) { return "$address" }
         $null = Get-TimeLeft -Doing "waiting for the end $($Facts.sourceEnd) of the pod network"
         Start-Sleep -Milliseconds 500
     }

@@ -22,12 +22,14 @@ C:\imagegen\node\Reset-Node.ps1
 param(
     [ValidateRange(1, 86400)]
     [int] $TimeoutSeconds = 600,
-    [string] $Platform = "$PSScriptRoot/../engine/Windows.ps1"
+    [string] $Platform
 )
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
+# Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
+if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
 $code = 1
 try {
     Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force

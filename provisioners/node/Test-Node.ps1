@@ -20,12 +20,14 @@ C:\imagegen\node\Test-Node.ps1 -Format json
 param(
     [ValidateSet('text', 'json')]
     [string] $Format = 'text',
-    [string] $Platform = "$PSScriptRoot/../engine/Windows.ps1"
+    [string] $Platform
 )
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
+# Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
+if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
 $report = Join-Path -Path $root -ChildPath 'state/drift.json'
 if ([IO.File]::Exists($report)) { [IO.File]::Delete($report) }
 $arguments = @{ Phase = 'firstboot'; Mode = 'test'; Report = $report; Platform = $Platform }

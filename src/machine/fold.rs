@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::resource::{
-    self as model, Ensure, EnsureDirectory, EnsureUser, Lifetime, Resource, ResourceKind,
+    self as model, Ensure, EnsureDirectory, EnsureUser, Resource, ResourceKind, Scope,
 };
 use crate::model::step::Phase;
 
@@ -43,7 +43,7 @@ fn at_the_start(expectations: &Expectations<'_>) -> Machine {
     let origin = || Origin {
         resource: format!("target/{}", expectations.target),
         step: String::new(),
-        lifetime: Lifetime::Build,
+        scope: Scope::Build,
     };
     let mut machine = Machine {
         schema: state::SCHEMA.to_owned(),
@@ -69,12 +69,12 @@ struct Fold<'a> {
 }
 
 pub(super) fn origin(resource: &Resource) -> Origin {
-    Origin { resource: resource.name.clone(), step: resource.step.clone(), lifetime: resource.lifetime }
+    Origin { resource: resource.name.clone(), step: resource.step.clone(), scope: resource.scope }
 }
 
 /// Downloads are kept while the machine is built, whatever becomes of what they held.
 fn build_origin(resource: &Resource) -> Origin {
-    Origin { lifetime: Lifetime::Build, ..origin(resource) }
+    Origin { scope: Scope::Build, ..origin(resource) }
 }
 
 impl Fold<'_> {
@@ -150,7 +150,7 @@ impl Fold<'_> {
             Some(known) => {
                 known.sddl = sddl.or(known.sddl.take());
                 known.emptied |= emptied;
-                if origin.lifetime == Lifetime::Image {
+                if origin.scope != Scope::Build {
                     upsert::adopt(&mut known.origin, origin);
                 }
             }
@@ -263,7 +263,7 @@ impl Fold<'_> {
         let key = it.service_name.to_lowercase();
         if it.program.is_some() {
             self.creators.insert(key, origin(resource));
-        } else if resource.lifetime == Lifetime::Image
+        } else if resource.scope != Scope::Build
             && let Some(creator) = self.creators.get(&key)
         {
             service.origin = creator.clone();

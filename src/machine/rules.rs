@@ -46,7 +46,7 @@ const CHECKS: [Check; 28] = [
     forms::digests,
     forms::registry,
     forms::properties,
-    leftovers::build_lifetime,
+    leftovers::build_scope,
     leftovers::build_access,
     leftovers::temporary,
     network::ports,

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::resource::{
-    ArgumentsFile, Assertion, Direction, ExclusionKind, FailureAction, FirewallAction, Lifetime,
-    PinAlgorithm, PortRangeKind, Protocol, RegistryData, RegistryKind, ServiceState, StartType,
-    WinrmTransport,
+    ArgumentsFile, Assertion, Direction, ExclusionKind, FailureAction, FirewallAction, PinAlgorithm,
+    PortRangeKind, Protocol, RegistryData, RegistryKind, Scope, ServiceState, StartType, WinrmTransport,
 };
 
 /// The name of the format, and its version.
@@ -64,13 +63,13 @@ pub struct Origin {
     pub resource: String,
     pub step: String,
     /// `build` for what must not be in the finished image.
-    #[serde(default, skip_serializing_if = "is_image")]
-    pub lifetime: Lifetime,
+    #[serde(default, skip_serializing_if = "is_node")]
+    pub scope: Scope,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_image(lifetime: &Lifetime) -> bool {
-    *lifetime == Lifetime::Image
+fn is_node(scope: &Scope) -> bool {
+    *scope == Scope::Node
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,8 +1,8 @@
 //! The part of the fold for things that have a name and a value: the last one stands.
 
 use crate::model::resource::{
-    self as model, Direction, Ensure, FirewallAction, Lifetime, PortRangeKind, RegistryData, RegistryKind,
-    Resource, ResourceKind,
+    self as model, Direction, Ensure, FirewallAction, PortRangeKind, RegistryData, RegistryKind, Resource,
+    ResourceKind, Scope,
 };
 
 use serde_json::Value;
@@ -78,7 +78,7 @@ pub(super) fn thing(machine: &mut Machine, resource: &Resource) {
 /// What is in the image stays in the image, and what is part of the build until an image's
 /// resource takes it over.
 pub(super) fn adopt(known: &mut Origin, new: Origin) {
-    if known.lifetime != new.lifetime {
+    if (known.scope == Scope::Build) != (new.scope == Scope::Build) {
         *known = new;
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn absent(machine: &mut Machine, kind: &str, name: &str, resource: &R
     machine.absent.push(state::Absent {
         kind: kind.to_owned(),
         name: name.to_owned(),
-        origin: Origin { lifetime: Lifetime::Image, ..origin(resource) },
+        origin: Origin { scope: Scope::Image, ..origin(resource) },
     });
 }
 

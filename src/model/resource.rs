@@ -328,12 +328,14 @@ pub struct Sysprep {
     pub finish: String,
 }
 
-/// How long a resource is part of the machine.
+/// How long a resource holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Lifetime {
-    /// In the finished image.
+pub enum Scope {
+    /// For the node's life: compared on a clone and on a node, restored by a reset, applied by an upgrade.
     #[default]
+    Node,
+    /// In the sealed image; a clone, the platform or a join may change it later.
     Image,
     /// Only while the image is built; a later resource must take it back.
     Build,
@@ -348,7 +350,10 @@ pub struct Resource {
     pub step: String,
     pub phase: Phase,
     #[serde(default, skip_serializing_if = "is_default")]
-    pub lifetime: Lifetime,
+    pub scope: Scope,
+    /// Properties that others change on a node; they are applied, and not compared after sealing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volatile: Vec<String>,
     /// The engine gives up on the resource after this many seconds.
     pub timeout_seconds: u32,
     #[serde(flatten)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::resource::Lifetime;
+use super::resource::Scope;
 use super::version::VersionRange;
 
 /// When a resource is applied. The order here is the order in the guest.
@@ -57,8 +57,12 @@ pub struct StepResource {
     /// each turn's value is `item`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
-    #[serde(default, skip_serializing_if = "is_image")]
-    pub lifetime: Lifetime,
+    /// `image` in phase `seal`, otherwise `node`, where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// Properties that others change on a node, such as `startType`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volatile: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u32>,
     /// Where the fact comes from.
@@ -67,11 +71,6 @@ pub struct StepResource {
     /// the object `{"fact": "path"}` is replaced by that fact, whatever its type;
     /// the object `{"template": "name"}` by the rendered file `provisioners/templates/<name>`.
     pub properties: Map<String, Value>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_image(lifetime: &Lifetime) -> bool {
-    *lifetime == Lifetime::Image
 }
 
 /// All given conditions must hold. An empty list never holds; an absent one always does.

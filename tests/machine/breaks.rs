@@ -286,7 +286,7 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
     |plan| {
         let running = json!({"serviceName": "containerd", "ensure": "present", "state": "running"});
         plan.add("x/running", "install", "service", running);
-        plan.of("x/running")["lifetime"] = "build".into();
+        plan.of("x/running")["scope"] = "build".into();
         let stopped = json!({"serviceName": "containerd", "ensure": "present", "state": "stopped"});
         plan.add("early/stopped", "test", "service", stopped);
     },

@@ -7,7 +7,7 @@ fn what_is_taken_back_is_the_images_again() {
     let mut plan = Plan::good();
     let running = json!({"serviceName": "CONTAINERD", "ensure": "present", "state": "running"});
     plan.add("x/running", "install", "service", running.clone());
-    plan.of("x/running")["lifetime"] = "build".into();
+    plan.of("x/running")["scope"] = "build".into();
     let service = |plan: &Plan| plan.predict().machine.services[1].clone();
     assert_eq!(service(&plan).origin.resource, "x/running", "as long as it is not taken back");
     plan.add("x/again", "seal", "service", running);

@@ -132,7 +132,7 @@ fn resources() -> Vec<Value> {
 }
 
 fn for_the_build(mut resource: Value) -> Value {
-    resource["lifetime"] = "build".into();
+    resource["scope"] = "build".into();
     resource
 }
 

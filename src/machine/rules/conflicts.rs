@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::model::resource::{Ensure, EnsureDirectory, Lifetime, PortRangeKind, Resource, ResourceKind};
+use crate::model::resource::{Ensure, EnsureDirectory, PortRangeKind, Resource, ResourceKind, Scope};
 
 use super::super::paths;
 use super::super::problem::Rule;
@@ -41,7 +41,7 @@ pub(super) fn claims(context: &Context<'_>, problems: &mut Problems<'_>) {
                     claim.rule,
                     resource,
                     format!("disagrees with `{}` about {} of {}", first.by.name, fact, claim.thing),
-                    "keep one of the two, or give the earlier one `lifetime: build` if it is taken back",
+                    "keep one of the two, or give the earlier one `scope: build` if it is taken back",
                 );
             }
             earlier.push(claim);
@@ -51,7 +51,7 @@ pub(super) fn claims(context: &Context<'_>, problems: &mut Problems<'_>) {
 
 /// The first fact that both state differently. What lives during the build may be taken back.
 fn disagreement<'a, 'b>(first: &'b Claim<'a>, second: &Claim<'_>) -> Option<(&'b Claim<'a>, String)> {
-    if first.by.lifetime == Lifetime::Build {
+    if first.by.scope == Scope::Build {
         return None;
     }
     let differs = |(name, value): (&String, &Value)| {
@@ -185,7 +185,7 @@ pub(super) fn taken_away(context: &Context<'_>, problems: &mut Problems<'_>) {
         let above = paths::key(&it.path);
         let victim = context.resources[..index]
             .iter()
-            .filter(|earlier| earlier.lifetime == Lifetime::Image)
+            .filter(|earlier| earlier.scope != Scope::Build)
             .find_map(|earlier| {
                 let path = made(earlier)
                     .find(|path| path.len() > above.len() && paths::is_below(&paths::key(path), &above))?;
@@ -196,7 +196,7 @@ pub(super) fn taken_away(context: &Context<'_>, problems: &mut Problems<'_>) {
                 Rule::PathConflict,
                 resource,
                 format!("takes away {path}, which `{}` makes for the image", earlier.name),
-                "take away less, or give the other resource `lifetime: build`",
+                "take away less, or give the other resource `scope: build`",
             );
         }
     }

@@ -1,6 +1,6 @@
 //! What the build needed and the image must not have.
 
-use crate::model::resource::{Direction, FirewallAction, Lifetime};
+use crate::model::resource::{Direction, FirewallAction, Scope};
 
 use super::super::command::named_paths;
 use super::super::problem::Rule;
@@ -28,9 +28,9 @@ const OPENINGS: [&str; 5] = [
     r"client\auth\basic",
 ];
 
-pub(super) fn build_lifetime(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn build_scope(context: &Context<'_>, problems: &mut Problems<'_>) {
     for (thing, origin) in things(context.machine) {
-        if origin.lifetime == Lifetime::Build {
+        if origin.scope == Scope::Build {
             let message = format!("{thing} is part of the build and still there at its end");
             problems.add(Rule::BuildLeftover, origin, message, TAKE_BACK);
         }
@@ -66,10 +66,10 @@ fn things(machine: &Machine) -> Vec<(String, &Origin)> {
     things
 }
 
-/// Ways into the machine, whatever lifetime the plan gives them.
+/// Ways into the machine, whatever scope the plan gives them.
 pub(super) fn build_access(context: &Context<'_>, problems: &mut Problems<'_>) {
     let machine = context.machine;
-    for listener in machine.winrm.listeners.iter().filter(|it| it.origin.lifetime == Lifetime::Image) {
+    for listener in machine.winrm.listeners.iter().filter(|it| it.origin.scope != Scope::Build) {
         let message =
             format!("WinRM listener {} is left in the image", upsert::transport(listener.transport));
         problems.add(Rule::BuildLeftover, &listener.origin, message, TAKE_BACK);
@@ -85,7 +85,7 @@ pub(super) fn build_access(context: &Context<'_>, problems: &mut Problems<'_>) {
         let opens = rule.direction == Direction::Inbound && rule.action == FirewallAction::Allow;
         let ports = rule.local_ports.iter().filter_map(|text| settle::parse_ports(text));
         let winrm = |(first, last): (u16, u16)| WINRM_PORTS.iter().any(|port| (first..=last).contains(port));
-        if opens && rule.origin.lifetime == Lifetime::Image && ports.into_iter().any(winrm) {
+        if opens && rule.origin.scope != Scope::Build && ports.into_iter().any(winrm) {
             let message = format!("firewall rule `{}` leaves WinRM open", rule.name);
             problems.add(Rule::BuildLeftover, &rule.origin, message, TAKE_BACK);
         }
@@ -111,7 +111,7 @@ pub(super) fn temporary(context: &Context<'_>, problems: &mut Problems<'_>) {
     let variables = machine.environment.iter().map(|it| (it.value.as_str(), &it.origin));
     let entries = machine.path.iter().map(|it| (it.entry.as_str(), &it.origin));
     for (path, origin) in services.chain(files).chain(variables).chain(entries) {
-        if origin.lifetime == Lifetime::Image && is_temporary(path) {
+        if origin.scope != Scope::Build && is_temporary(path) {
             let message = format!("relies on {path}, which is temporary");
             problems.add(Rule::BuildLeftover, origin, message, "choose a lasting place");
         }
