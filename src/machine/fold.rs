@@ -10,6 +10,7 @@ use crate::model::resource::{
     self as model, Ensure, EnsureDirectory, EnsureUser, Resource, ResourceKind, Scope,
 };
 use crate::model::step::Phase;
+use crate::model::target::Platform;
 
 use super::expect::Expectations;
 use super::state::{self, Artifact, Machine, Origin};
@@ -26,8 +27,11 @@ pub(super) fn boot(phase: Phase) -> u32 {
 }
 
 pub(super) fn fold(resources: &[Resource], expectations: &Expectations<'_>) -> Machine {
-    let mut fold =
-        Fold { machine: at_the_start(expectations), target: expectations.target, creators: BTreeMap::new() };
+    let mut fold = Fold {
+        machine: at_the_start(expectations),
+        platform: expectations.platform,
+        creators: BTreeMap::new(),
+    };
     for resource in resources {
         fold.apply(resource);
     }
@@ -63,7 +67,7 @@ fn at_the_start(expectations: &Expectations<'_>) -> Machine {
 
 struct Fold<'a> {
     machine: Machine,
-    target: &'a str,
+    platform: &'a Platform,
     /// Service in lower case → the resource that gave it its program.
     creators: BTreeMap<String, Origin>,
 }
@@ -167,7 +171,7 @@ impl Fold<'_> {
     /// Directories that come into being because something below them is made.
     fn imply_above(&mut self, path: &str, origin: &Origin) {
         for above in paths::ancestors(path) {
-            if inbox::directory(&paths::key(&above), self.target).is_none() {
+            if inbox::directory(&paths::key(&above), self.platform).is_none() {
                 self.put_directory(above, None, false, origin.clone());
             }
         }

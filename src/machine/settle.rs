@@ -3,19 +3,21 @@
 
 use crate::model::resource::{Direction, FirewallAction, Protocol};
 
+use crate::model::target::Platform;
+
 use super::expect::{Expectations, PortUse};
 use super::state::{FirewallRule, Machine, Port};
 use super::{fold, inbox, paths};
 
 pub(super) fn settle(machine: &mut Machine, expectations: &Expectations<'_>) {
-    inheritance(machine, expectations.target);
+    inheritance(machine, expectations.platform);
     sort(machine);
     let used = expectations.ports.iter().filter(|port| is_there(machine, &port.program));
     machine.ports = used.map(|port| with_rule(port, &machine.firewall)).collect();
     machine.ports.sort_by(|a, b| (&a.program, a.protocol, &a.port).cmp(&(&b.program, b.protocol, &b.port)));
 }
 
-fn inheritance(machine: &mut Machine, target: &str) {
+fn inheritance(machine: &mut Machine, platform: &Platform) {
     let own: Vec<String> = machine
         .directories
         .iter()
@@ -24,7 +26,7 @@ fn inheritance(machine: &mut Machine, target: &str) {
         .collect();
     let has_own = |path: &String| {
         own.iter().any(|known| fold::same(known, path))
-            || inbox::directory(&paths::key(path), target).is_some()
+            || inbox::directory(&paths::key(path), platform).is_some()
     };
     for directory in &mut machine.directories {
         directory.inherits_from = match directory.sddl {

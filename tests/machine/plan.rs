@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use imagegen::model::kubernetes::Program;
 use imagegen::model::resource::{Resource, WinrmTransport};
+use imagegen::model::target::Platform;
 
 use imagegen::machine::{Expectations, LaterFile, PortUse, Prediction, predict};
 
@@ -96,7 +97,8 @@ impl Plan {
         let expectations = Expectations {
             build: 17763,
             windows: "2019",
-            target: "azure",
+            target: "cloud",
+            platform: &Platform::default(),
             seals: true,
             later: &self.later,
             ports: &self.ports,
