@@ -62,9 +62,17 @@ build {
       #{% endif %}
       #{% for phase in stage.phases %}
       #{% if uses.signed_scripts %}
-      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' {{ phase }}
+      #{% if stage.reports %}
+      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase '{{ phase }}' -Mode 'test' -ReportOnly
       #{% else %}
-      & 'C:\imagegen\engine\Invoke-Plan.ps1' {{ phase }}
+      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase '{{ phase }}'
+      #{% endif %}
+      #{% else %}
+      #{% if stage.reports %}
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase '{{ phase }}' -Mode 'test' -ReportOnly
+      #{% else %}
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase '{{ phase }}'
+      #{% endif %}
       #{% endif %}
       if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
       #{% endfor %}

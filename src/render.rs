@@ -156,24 +156,24 @@ fn values(plan: &Plan, payload: &str, lock: &str) -> Value {
     Value::Object(values)
 }
 
-/// What Packer runs, in order: arguments of the engine, and what happens before and after it.
+/// What Packer runs, in order: phases of the engine, and what happens before and after them.
 /// Windows Update offers more after each restart, so it gets two more rounds.
 fn stages(plan: &Plan) -> Vec<Value> {
     let stage = |phases: &[&str]| {
         json!({
-            "phases": phases.iter().map(|phase| format!("-Phase {phase}")).collect::<Vec<_>>(),
-            "unpacks": false, "removes_scripts": false, "restarts": true, "reports": false,
+            "phases": phases, "unpacks": false, "removes_scripts": false,
+            "restarts": true, "reports": false,
         })
     };
-    let mut first = stage(&["'bootstrap'", "'prepare'"]);
+    let mut first = stage(&["bootstrap", "prepare"]);
     first["unpacks"] = json!(true);
     let mut stages = vec![first];
-    stages.extend(vec![stage(&["'prepare'"]); if plan.searches_updates() { 2 } else { 0 }]);
-    stages.push(stage(&["'install'"]));
-    let mut test = stage(&["'test' -Mode 'test' -ReportOnly"]);
+    stages.extend(vec![stage(&["prepare"]); if plan.searches_updates() { 2 } else { 0 }]);
+    stages.push(stage(&["install"]));
+    let mut test = stage(&["test"]);
     test["restarts"] = json!(false);
     test["reports"] = json!(true);
-    let mut seal = stage(&["'seal'"]);
+    let mut seal = stage(&["seal"]);
     seal["restarts"] = json!(false);
     seal["removes_scripts"] = json!(true);
     stages.extend([test, seal]);
