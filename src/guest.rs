@@ -169,12 +169,33 @@ fn lower(
     Ok(())
 }
 
+/// UTF-16 units of a script's text that still fit the 32,767 characters of a command line (`CreateProcess`):
+/// the engine passes it as base64 of UTF-16 with some 600 characters around it.
+const SCRIPT_LIMIT: usize = 11_500;
+
+fn check_script(text: &str) -> Result<(), String> {
+    let length = text.encode_utf16().count();
+    if length > SCRIPT_LIMIT {
+        return Err(format!(
+            "a script of {length} characters is too long for a command line ({SCRIPT_LIMIT})"
+        ));
+    }
+    Ok(())
+}
+
 /// Rendered properties as the Rust type of the resource; the digest of a file's content is ours.
 fn typed(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, String> {
     let value = json!({ "type": kind, "properties": Value::Object(properties) });
     let mut typed: ResourceKind = serde_json::from_value(value).map_err(|error| error.to_string())?;
-    if let ResourceKind::File(file) = &mut typed {
-        file.sha256 = file.content.as_ref().map(|content| sha256(content.as_bytes()));
+    match &mut typed {
+        ResourceKind::File(file) => {
+            file.sha256 = file.content.as_ref().map(|content| sha256(content.as_bytes()));
+        }
+        ResourceKind::Script(script) => {
+            check_script(&script.test)?;
+            check_script(&script.set)?;
+        }
+        _ => {}
     }
     Ok(typed)
 }
@@ -236,5 +257,23 @@ fn join_command_line(resource: &mut Value) {
         .unwrap_or_default();
     if let Some(Value::String(program)) = properties.shift_remove("program") {
         properties.insert("commandLine".to_owned(), Value::String(command_line(&program, &arguments)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_longer_than_a_command_line_is_refused() {
+        let script = |length: usize| {
+            let properties = json!({ "test": "x".repeat(length), "expected": "", "set": "y" });
+            typed("script", properties.as_object().cloned().unwrap_or_default())
+        };
+        assert!(script(SCRIPT_LIMIT).is_ok());
+        let message = script(SCRIPT_LIMIT + 1).expect_err("too long");
+        assert!(message.contains("11501 characters"), "{message}");
+        let encoded = (SCRIPT_LIMIT * 2).div_ceil(3) * 4;
+        assert!(encoded + 2000 < 32_767, "{encoded}");
     }
 }

@@ -9,7 +9,6 @@ use imagegen::machine::Machine;
 use imagegen::model::resource::{File, RegistryData, ResourceKind, StartType};
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::step::Phase;
-use imagegen::model::target::TargetKind;
 use serde_json::Value;
 
 use crate::support::{Test, root};
@@ -115,8 +114,7 @@ fn d4_the_clock_is_the_targets() {
     let trees = trees(None).expect("the catalog");
     let mut plan = plan(&azure("1.36.4"), &trees).expect("a plan");
     for utc in [false, true] {
-        let TargetKind::Image(image) = &mut plan.target.kind else { panic!("an image") };
-        image.platform.cloudbase_init.rtc_utc = utc;
+        plan.target.image.as_mut().expect("image").guest.rtc_utc = utc;
         let (guest, _) = predicted(&plan, &trees).expect("a machine");
         let text = file(&guest, r"\cloudbase-init.conf").content.clone().expect("content");
         assert_eq!(options(&text)["real_time_clock_utc"], utc.to_string());

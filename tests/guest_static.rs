@@ -5,13 +5,15 @@
 
 mod rules;
 mod script;
+mod texts;
+mod traps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
 use imagegen::model::resource::ResourceKind;
-use rules::{commands, forms, layout, model, platforms, resources, syntax, windows_only};
+use rules::{called, commands, forms, layout, model, platforms, resources, syntax, windows_only};
 use script::{Script, known, root, scripts_below};
 use serde_json::Value;
 use walkdir::WalkDir;
@@ -102,7 +104,9 @@ fn the_simulation_has_every_ability_of_windows() {
     let (provisioners, guest) = (scripts_below("provisioners"), scripts_below("tests/guest"));
     let windows = provisioners.iter().find(|script| script.is_platform()).unwrap();
     let simulated = guest.iter().find(|script| script.name.ends_with("/Simulated.ps1")).unwrap();
-    assert_none(&platforms(windows, simulated));
+    let mut others = scripts_below("provisioners");
+    others.retain(|script| !script.is_platform());
+    assert_none(&platforms(windows, simulated, &called(&others)));
 }
 
 #[test]
@@ -257,7 +261,10 @@ fn resource_and_platform_rules_find_their_defects() {
         Script::new("x/Windows.ps1", format!("function {name} {{\n{head}({parameter})\n{body}}}\n"))
     };
     let real = ability("Get-Thing", "[string] $Path", "    $Path\n");
-    assert_none(&platforms(&real, &real));
+    let used = BTreeSet::from(["Get-Thing".to_owned(), "Get-Other".to_owned()]);
+    assert_none(&platforms(&real, &real, &used));
+    let private = ability("Get-Private", "[string] $Path", "    $Path\n");
+    assert_none(&platforms(&private, &ability("Get-Nothing", "", ""), &used));
     let defects = [
         (&real, ability("Get-Thing", "[string] $Name", ""), "Get-Thing"),
         (&real, ability("Get-Thing", "[int] $Path", ""), "Get-Thing"),
@@ -265,7 +272,7 @@ fn resource_and_platform_rules_find_their_defects() {
         (&ability("Get-Thing", "", &"    1\n".repeat(16)), ability("Get-Thing", "", ""), "has 16 lines"),
     ];
     for (windows, simulated, expected) in defects {
-        let found = platforms(windows, &simulated).join("\n");
+        let found = platforms(windows, &simulated, &used).join("\n");
         assert!(found.contains(expected), "{expected}: {found}");
     }
 }

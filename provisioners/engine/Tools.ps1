@@ -52,6 +52,9 @@ function Start-Native {
     $start.RedirectStandardOutput = $true
     $start.RedirectStandardError = $true
     $start.RedirectStandardInput = [bool]$InputText
+    # Otherwise the console's code page decides, which is 437 for SYSTEM. Programs written in Go print UTF-8.
+    $start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding -ArgumentList $false
+    $start.StandardErrorEncoding = $start.StandardOutputEncoding
     foreach ($name in $Environment.Keys) { $start.EnvironmentVariables[$name] = $Environment[$name] }
     $process = [Diagnostics.Process]::Start($start)
     if ($InputText) {
@@ -94,9 +97,9 @@ function Invoke-Native {
         if ($Accept.Count -gt 0 -and $code -notin $Accept) {
             throw "$Program exited with ${code}: $($text.Trim())"
         }
-        @{ exitCode = $code; output = $text }
+        @{ exitCode = $code; output = $text; stdout = $native.output.Result }
     } catch {
-        if (-not $native.process.HasExited) { $native.process.Kill() }
+        Stop-ProcessTree -Process $native.process
         throw
     } finally {
         $native.process.Dispose()
@@ -130,7 +133,7 @@ function Read-Argument {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Variable)
     if (-not (Test-Path -LiteralPath $Path -PathType Leaf)) { return '' }
-    $text = "$(Get-Content -LiteralPath $Path -Raw)"
+    $text = [IO.File]::ReadAllText((Resolve-NativePath -Path $Path))
     $form = '\A{0}="((?:[^"\\\r\n]|\\["\\])*)"\r?\n\z' -f [regex]::Escape($Variable)
     if ($text -cnotmatch $form) { throw "$Path is not one whole line $Variable=`"...`"" }
     $Matches[1] -creplace '\\(["\\])', '$1'
@@ -166,6 +169,21 @@ function New-Partial {
     "$native.partial"
 }
 
+# A file, or a folder with all that is in it. A link goes and what it leads to stays: Remove-Item -Recurse of 5.1
+# walks through links to folders.
+function Remove-Tree {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    $native = Resolve-NativePath -Path $Path
+    $item = Get-Item -LiteralPath $native -Force
+    $link = ($item.Attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
+    if ($item.PSIsContainer -and -not $link) {
+        foreach ($inner in Get-ChildItem -LiteralPath $native -Force) { Remove-Tree -Path $inner.FullName }
+    }
+    if (-not $link) { $item.Attributes = [IO.FileAttributes]::Normal }
+    if ($item.PSIsContainer) { [IO.Directory]::Delete($native, $false) } else { [IO.File]::Delete($native) }
+}
+
 # UTF-8 without byte order mark, line ends as given.
 function Write-TextFile {
     [CmdletBinding()]
@@ -175,12 +193,26 @@ function Write-TextFile {
     Move-Partial -Target $Path
 }
 
+# The proxies of the machine's environment, which the plan sets before the first download. A process that started
+# before that does not have them, and curl asks nothing else.
+function Get-ProxyEnvironment {
+    [CmdletBinding()]
+    param()
+    $found = @{}
+    foreach ($name in 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY') {
+        $value = Get-RegistryValue -Key (Get-EnvironmentKey) -Name $name
+        if ($null -ne $value) { $found[$name] = "$($value.data)" }
+    }
+    $found
+}
+
 function Start-PinnedFile {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Item)
     $partial = New-Partial -Target $Item.path
     $command = Get-DownloadCommand -Url $Item.url -Path $partial
-    $native = Start-Native -Program $command.program -ArgumentLine (Join-Argument -Arguments $command.arguments)
+    $line = Join-Argument -Arguments $command.arguments
+    $native = Start-Native -Program $command.program -ArgumentLine $line -Environment (Get-ProxyEnvironment)
     @{ wanted = $Item; partial = $partial; native = $native; clock = [Diagnostics.Stopwatch]::StartNew() }
 }
 
@@ -225,7 +257,7 @@ function Save-PinnedFile {
         }
     } finally {
         foreach ($job in $running.ToArray()) {
-            if (-not $job.native.process.HasExited) { $job.native.process.Kill() }
+            Stop-ProcessTree -Process $job.native.process
             $job.native.process.WaitForExit()
             if ([IO.File]::Exists($job.partial)) { [IO.File]::Delete($job.partial) }
         }
@@ -297,7 +329,7 @@ function Copy-TarMember {
             Move-Partial -Target $item.path
         }
     } finally {
-        Remove-Item -LiteralPath $folder -Recurse -Force
+        Remove-Tree -Path $folder
     }
 }
 
@@ -308,6 +340,25 @@ function Split-TaskName {
     $whole = $Name.TrimStart('\')
     $leaf = $whole.Split('\')[-1]
     @{ TaskName = $leaf; TaskPath = '\' + $whole.Substring(0, $whole.Length - $leaf.Length) }
+}
+
+# The text of a script resource with what stands before and after it: its errors go to the standard output, and its
+# text is UTF-8, which is what Invoke-Native reads. Not every process has a console to set that for.
+function Get-ScriptFrame {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Text)
+    @(
+        "`$ErrorActionPreference = 'Stop'"
+        "`$ProgressPreference = 'SilentlyContinue'"
+        '$encoding = New-Object -TypeName Text.UTF8Encoding -ArgumentList $false'
+        'try { [Console]::OutputEncoding = $encoding } catch { $null }'
+        'try {'
+        $Text
+        '} catch {'
+        '[Console]::Out.WriteLine($_.Exception.Message)'
+        'exit 1'
+        '}'
+    ) -join "`n"
 }
 
 # The engine's memory of a resource whose state cannot be read from the machine alone.
@@ -365,13 +416,23 @@ function ConvertFrom-FailureAction {
     @{ resetSeconds = [BitConverter]::ToUInt32($bytes, 0); actions = $actions }
 }
 
-# Waits, within the time of the resource in hand, until a service is running or stopped.
+# Waits, in the time of the resource in hand, until a service is running or stopped. A service that stops while
+# it starts is started up to three times, because something that it needs may start later.
 function Wait-ServiceState {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $State)
-    if ((Get-ServiceConfig -Name $Name).state -eq $State) { return }
-    Request-ServiceState -Name $Name -State $State
-    while ((Get-ServiceConfig -Name $Name).state -ne $State) {
+    $asked = 0
+    while ($true) {
+        $service = Get-ServiceConfig -Name $Name
+        if ($null -eq $service) { throw "there is no service $Name" }
+        if ($service.state -eq $State) { return }
+        if ($asked -eq 0 -or ($State -eq 'running' -and $service.state -eq 'stopped')) {
+            if ($asked -eq 3) {
+                throw "service $Name stopped while it was starting, exit code $($service['exitCode'])"
+            }
+            $asked++
+            Request-ServiceState -Name $Name -State $State
+        }
         $null = Get-TimeLeft -Doing "waiting for service $Name to be $State"
         Start-Sleep -Milliseconds 200
     }

@@ -16,6 +16,17 @@ function Get-DownloadCommand {
     @{ program = "$script:System32\curl.exe"; arguments = $arguments }
 }
 
+# A program with everything that it started.
+function Stop-ProcessTree {
+    [CmdletBinding()]
+    param([Diagnostics.Process] $Process)
+    if ($Process.HasExited) { return }
+    $line = "/PID $($Process.Id) /T /F"
+    $native = Start-Native -Program "$script:System32\taskkill.exe" -ArgumentLine $line
+    if (-not $native.process.WaitForExit(15000)) { $native.process.Kill() }
+    if (-not $Process.WaitForExit(5000)) { $Process.Kill() }
+}
+
 # Calls MoveFileEx, which replaces a file in one step. Move-Item -Force deletes the old file first, and
 # [IO.File]::Replace gives the new file the access rights of the old one.
 function Move-File {
@@ -103,10 +114,20 @@ function Remove-Link {
     [IO.Directory]::Delete($Path, $false)
 }
 
+# A key of the machine, $null when there is none. The drive HKLM: takes `/` in a name for a level (`RC4 128/128`)
+# and cannot write the value without a name.
+function Open-RegistryKey {
+    [CmdletBinding()]
+    param([string] $Key, [switch] $Write)
+    if ($Key -notmatch '^HKLM:\\(.+)$') { throw "$Key is not below HKLM:\" }
+    $root = [Microsoft.Win32.RegistryKey]::OpenBaseKey('LocalMachine', 'Registry64')
+    if ($Write) { $root.CreateSubKey($Matches[1]) } else { $root.OpenSubKey($Matches[1]) }
+}
+
 function Get-RegistryValue {
     [CmdletBinding()]
     param([string] $Key, [string] $Name)
-    $item = Get-Item -LiteralPath $Key -ErrorAction SilentlyContinue
+    $item = Open-RegistryKey -Key $Key
     if ($null -eq $item -or $Name -notin $item.GetValueNames()) { return $null }
     $kind = $item.GetValueKind($Name).ToString()
     $data = $item.GetValue($Name, $null, 'DoNotExpandEnvironmentNames')
@@ -115,6 +136,7 @@ function Get-RegistryValue {
         'QWord' { $data = [BitConverter]::ToUInt64([BitConverter]::GetBytes([long]$data), 0) }
         'Binary' { $data = [BitConverter]::ToString([byte[]]$data).Replace('-', '').ToLowerInvariant() }
     }
+    $item.Close()
     @{ kind = $kind; data = $data }
 }
 
@@ -126,15 +148,17 @@ function Set-RegistryValue {
         'QWord' { $Data = [BitConverter]::ToInt64([BitConverter]::GetBytes([uint64]$Data), 0) }
         'Binary' { $Data = [byte[]](ConvertFrom-Hex -Text $Data) }
         'MultiString' { $Data = [string[]]@($Data) }
+        default { $Data = [string]$Data }
     }
-    if (-not (Test-Path -LiteralPath $Key)) { $null = New-Item -Path $Key -Force }
-    $null = New-ItemProperty -LiteralPath $Key -Name $Name -PropertyType $Kind -Value $Data -Force
+    $item = Open-RegistryKey -Key $Key -Write
+    try { $item.SetValue($Name, $Data, $Kind) } finally { $item.Close() }
 }
 
 function Remove-RegistryValue {
     [CmdletBinding()]
     param([string] $Key, [string] $Name)
-    Remove-ItemProperty -LiteralPath $Key -Name $Name
+    $item = Open-RegistryKey -Key $Key -Write
+    try { $item.DeleteValue($Name) } finally { $item.Close() }
 }
 
 function Get-EnvironmentKey {
@@ -162,6 +186,8 @@ function Get-ServiceConfig {
     if ($null -ne $needs) { $config.dependsOn = @($needs.data) }
     $config.commandLine = $service.PathName
     $config.state = $service.State.ToLowerInvariant()
+    $config.exitCode = $service.ExitCode
+    if ($service.ExitCode -eq 1066) { $config.exitCode = $service.ServiceSpecificExitCode }
     $config
 }
 
@@ -393,8 +419,13 @@ function Get-OsBuild {
     [CmdletBinding()]
     param()
     $key = 'HKLM:\SOFTWARE\Microsoft\Windows NT\CurrentVersion'
-    $build = (Get-RegistryValue -Key $key -Name 'CurrentBuildNumber').data
-    @{ build = [int]$build; revision = [int](Get-RegistryValue -Key $key -Name 'UBR').data }
+    $found = @{}
+    foreach ($name in 'CurrentBuildNumber', 'UBR') {
+        $value = Get-RegistryValue -Key $key -Name $name
+        if ($null -eq $value) { throw "$key has no value $name" }
+        $found[$name] = [int]$value.data
+    }
+    @{ build = $found.CurrentBuildNumber; revision = $found.UBR }
 }
 
 function Get-ImageState {
@@ -643,11 +674,14 @@ function Get-MemoryKey {
 function Invoke-ScriptText {
     [CmdletBinding()]
     param([string] $Text)
-    $head = "`$ErrorActionPreference = 'Stop'; `$ProgressPreference = 'SilentlyContinue'`n"
-    $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($head + $Text))
+    $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes((Get-ScriptFrame -Text $Text)))
     $arguments = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy))
     $arguments += @('-OutputFormat', 'Text', '-EncodedCommand', $encoded)
-    (Invoke-Native -Program (Get-PowerShellPath) -Arguments $arguments).output
+    $result = Invoke-Native -Program (Get-PowerShellPath) -Arguments $arguments -Accept @()
+    # Standard output alone: 5.1 writes errors as CLIXML, so the text catches its own and prints them.
+    if ($result.exitCode -ne 0 -and -not $result.stdout.Trim()) { throw "the script failed: $($result.output)" }
+    if ($result.exitCode -ne 0) { throw "the script failed: $($result.stdout.Trim())" }
+    $result.stdout
 }
 
 # The execution policy of processes that this one starts: no weaker one than it runs under itself.

@@ -2,7 +2,8 @@
 function Get-directoryResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $path, [string] $ensure, [string] $sddl)
-    if (-not (Test-Path -LiteralPath $path -PathType Container)) { return @{ ensure = 'absent' } }
+    if (Test-Path -LiteralPath $path -PathType Leaf) { return @{ ensure = 'a file' } }
+    if (-not (Test-Path -LiteralPath $path)) { return @{ ensure = 'absent' } }
     $state = @{ ensure = 'present' }
     if ($ensure -eq 'empty') {
         $count = @(Get-ChildItem -LiteralPath $path -Force).Count
@@ -16,15 +17,12 @@ function Get-directoryResource {
 function Set-directoryResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $path, [Parameter(Mandatory)] [string] $ensure, [string] $sddl)
-    $there = Test-Path -LiteralPath $path -PathType Container
-    if ($ensure -eq 'absent') {
-        Remove-Item -LiteralPath $path -Recurse -Force
-        return
-    }
-    if (-not $there) {
+    if (Test-Path -LiteralPath $path -PathType Leaf) { throw "$path is a file: it is left alone" }
+    if ($ensure -eq 'absent') { return Remove-Tree -Path $path }
+    if (-not (Test-Path -LiteralPath $path)) {
         $null = [IO.Directory]::CreateDirectory((Resolve-NativePath -Path $path))
     } elseif ($ensure -eq 'empty') {
-        Get-ChildItem -LiteralPath $path -Force | Remove-Item -Recurse -Force
+        foreach ($item in Get-ChildItem -LiteralPath $path -Force) { Remove-Tree -Path $item.FullName }
     }
     if ($sddl) { Set-Sddl -Path $path -Sddl $sddl }
 }

@@ -5,6 +5,10 @@ function Get-environmentVariableResource {
     param([Parameter(Mandatory)] [string] $variable)
     $found = Get-RegistryValue -Key (Get-EnvironmentKey) -Name $variable
     if ($null -eq $found) { return @{ ensure = 'absent' } }
+    # Plain text with a percent sign is never expanded: it is another value.
+    if ($found.kind -ne 'ExpandString' -and "$($found.data)".Contains('%')) {
+        return @{ ensure = 'present'; value = "$($found.kind) $($found.data)" }
+    }
     @{ ensure = 'present'; value = $found.data }
 }
 

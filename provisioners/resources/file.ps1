@@ -2,7 +2,8 @@
 function Get-fileResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $path, [string] $sddl)
-    if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { return @{ ensure = 'absent' } }
+    if (Test-Path -LiteralPath $path -PathType Container) { return @{ ensure = 'a folder' } }
+    if (-not (Test-Path -LiteralPath $path)) { return @{ ensure = 'absent' } }
     $state = @{ ensure = 'present'; sha256 = (Get-Digest -Path $path) }
     if ($sddl) { $state.sddl = Get-Sddl -Path $path }
     $state
@@ -12,6 +13,7 @@ function Set-fileResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $path, [Parameter(Mandatory)] [string] $ensure, [string] $content,
         [string] $sha256, [string] $sddl)
+    if (Test-Path -LiteralPath $path -PathType Container) { throw "$path is a folder: it is left alone" }
     if ($ensure -eq 'absent') {
         Remove-Item -LiteralPath $path -Force
         return

@@ -57,7 +57,7 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
     }
     printer.note(&format!("workspace: {}", written.folder.display()));
     let pinned = written.lock.pinned()?;
-    let packs = written.plan.target.image().is_none();
+    let packs = written.plan.target.image.is_none();
     if packs && written.plan.delivery != Delivery::Media {
         // Nothing is paid for here: the machine itself fetches, and checks every digest.
         return written.bundle(&[], printer);

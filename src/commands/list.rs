@@ -33,19 +33,16 @@ type Rows = Vec<(Value, String)>;
 fn targets(trees: &Trees) -> anyhow::Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.packer.folders("targets") {
-        let target = render::load_target(&trees.packer, &name)?;
-        let image = target.image();
+        let target = render::target(&trees.packer, &name)?;
+        let image = target.image.as_ref();
         let value = json!({
             "name": name, "title": target.title, "builder": image.map(|image| &image.builder),
-            "plugins": image.map(|image| image.plugins.as_slice()),
-            "output": image.map(|image| &image.output), "windows": target.releases.keys().collect::<Vec<_>>(),
+            "plugin": image.map(|image| &image.plugin.name),
+            "pluginVersion": image.map(|image| &image.plugin.version), "outputs": target.outputs,
         });
         let how = image.map_or_else(
             || "without Packer".to_owned(),
-            |image| {
-                let plugin = image.plugins.first();
-                format!("{}, plugin {} {}", image.builder, plugin.name, plugin.version)
-            },
+            |image| format!("{}, plugin {} {}", image.builder, image.plugin.name, image.plugin.version),
         );
         let line = format!("{name:<12} {} ({how})", target.title);
         rows.push((value, line));
@@ -83,7 +80,7 @@ fn windows(catalog: &Catalog) -> anyhow::Result<Rows> {
         let windows = catalog.windows(&name)?;
         let value = json!({
             "release": name, "title": windows.title, "build": windows.build, "channel": windows.channel,
-            "containerTag": windows.container_tag,
+            "containerTag": windows.container_tag, "images": windows.images.keys().collect::<Vec<_>>(),
         });
         let line = format!(
             "{name:<6} {} (build {}, images `{}`)",

@@ -21,7 +21,7 @@ use crate::model::kubernetes::Program;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
-use crate::model::variable::VariableType;
+use crate::model::target::VariableType;
 use crate::model::version::Version;
 use crate::render::{self, RenderError};
 use crate::resolve::{Platform, ResolveError, Surroundings, plan_tool, resolve};
@@ -115,7 +115,7 @@ fn variables(
     if args.variables.is_empty() {
         return Ok(values);
     }
-    let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;
+    let target = render::target(&trees.packer, name).map_err(unknown_target)?;
     for (name, text) in &args.variables {
         let kind = target.variable(name).map(|variable| variable.kind);
         let value = match kind {
@@ -172,13 +172,13 @@ pub fn plan_with(
         }
         .into());
     };
-    let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;
+    let target = render::target(&trees.packer, name).map_err(unknown_target)?;
     let packer = render::packer_base(&trees.packer)?.version;
     let surroundings = Surroundings {
         environment: target
             .variables
             .iter()
-            .flat_map(crate::model::variable::Variable::environment_names)
+            .flat_map(crate::model::target::Variable::environment_names)
             .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
             .collect(),
         updated,
@@ -273,8 +273,7 @@ pub fn locked_plan_of(
 pub fn predicted(plan: &Plan, trees: &Trees) -> anyhow::Result<(Guest, Prediction)> {
     let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
     let programs = known_programs(plan, trees)?;
-    let image = plan.target.image();
-    let platform = image.map(|image| image.platform.clone()).unwrap_or_default();
+    let image = plan.target.image.as_ref().map(|image| &image.guest);
     let step_file = |id: &str| guest.step_files.get(id).cloned().unwrap_or_else(|| id.to_owned());
     let prediction = predict(
         &guest.plan.resources,
@@ -282,12 +281,11 @@ pub fn predicted(plan: &Plan, trees: &Trees) -> anyhow::Result<(Guest, Predictio
             build: plan.windows.build,
             windows: &plan.windows.release,
             target: &plan.target.name,
-            platform: &platform,
             seals: image.is_some(),
             later: &guest.later,
             ports: &guest.ports,
-            build_user: image.map(|image| image.session().1),
-            winrm: image.map(|image| image.session().0),
+            build_user: image.map(|guest| guest.build_user.as_str()),
+            winrm: image.and_then(|guest| guest.winrm_transport),
             programs: &programs,
             step_file: &step_file,
         },

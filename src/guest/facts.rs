@@ -225,7 +225,7 @@ fn proxy(proxy: &Proxy) -> Value {
     let winhttp: Vec<Value> = server
         .map(|url| {
             let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host).trim_end_matches('/');
-            json!({ "server": host, "bypass": proxy.no_proxy.replace(',', ";") })
+            json!({ "server": host, "bypass": winhttp_bypass(&proxy.no_proxy) })
         })
         .into_iter()
         .collect();
@@ -234,6 +234,34 @@ fn proxy(proxy: &Proxy) -> Value {
         "http": proxy.http, "https": proxy.https, "noProxy": proxy.no_proxy,
         "variables": variables, "environment": environment,
     })
+}
+
+/// `NO_PROXY` as the bypass list of WinHTTP, which knows names and wildcards: no network and no suffix
+/// with a leading dot (`netsh winhttp set proxy`). IPv6 networks have no form there and are left out.
+fn winhttp_bypass(no_proxy: &str) -> String {
+    let entries = no_proxy.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    entries.flat_map(bypass_entries).collect::<Vec<_>>().join(";")
+}
+
+fn bypass_entries(entry: &str) -> Vec<String> {
+    if let Some(suffix) = entry.strip_prefix('.') {
+        return vec![format!("*.{suffix}")];
+    }
+    let Some((network, length)) = entry.split_once('/') else { return vec![entry.to_owned()] };
+    match (network.parse::<std::net::Ipv4Addr>(), length.parse::<u32>()) {
+        (Ok(network), Ok(length @ 1..=32)) => octet_wildcards(network.octets(), length),
+        _ => Vec::new(),
+    }
+}
+
+/// `10.96.0.0/12` as `10.96.*` to `10.111.*`: one wildcard for each value of the octet that the prefix ends in.
+fn octet_wildcards(octets: [u8; 4], length: u32) -> Vec<String> {
+    let whole = ((length - 1) / 8) as usize;
+    let count = 1_u16 << ((8 - length % 8) % 8);
+    let first = u16::from(octets[whole]) / count * count;
+    let head: String = octets[..whole].iter().map(|octet| format!("{octet}.")).collect();
+    let tail = if whole == 3 { "" } else { ".*" };
+    (first..first + count).map(|value| format!("{head}{value}{tail}")).collect()
 }
 
 fn components(situation: &Situation) -> Value {
@@ -295,4 +323,23 @@ fn located(artifact: &PlannedArtifact, cache: &str) -> Value {
         "digest": digest,
         "cache": format!("{cache}\\{short}-{}", artifact.file),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bypass_list_of_winhttp_has_names_and_wildcards() {
+        for (no_proxy, expected) in [
+            ("localhost, .example.com", "localhost;*.example.com"),
+            ("10.0.0.0/8", "10.*"),
+            ("10.96.0.0/14", "10.96.*;10.97.*;10.98.*;10.99.*"),
+            ("192.168.7.0/24,10.1.2.7/32", "192.168.7.*;10.1.2.7"),
+            ("10.1.2.6/31", "10.1.2.6;10.1.2.7"),
+            ("fd00::/56,10.0.0.1", "10.0.0.1"),
+        ] {
+            assert_eq!(winhttp_bypass(no_proxy), expected, "{no_proxy}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! One value at a time: expressions, facts, templates and lists of members.
 
 use serde_json::{Map, Value, json};
-use tera::{Context, Tera};
+use tera::{Context, Kwargs, State, Tera};
 
 use crate::embedded::Tree;
 
@@ -17,7 +17,9 @@ pub struct Renderer<'a> {
 impl<'a> Renderer<'a> {
     #[must_use]
     pub fn new(facts: &'a Value, provisioners: &'a Tree) -> Self {
-        Self { tera: Tera::new(), context: context(facts), facts, provisioners }
+        let mut tera = Tera::new();
+        tera.register_filter("literal", quote_literal);
+        Self { tera, context: context(facts), facts, provisioners }
     }
 
     /// A property's value with every special form replaced.
@@ -138,6 +140,14 @@ impl<'a> Renderer<'a> {
     }
 }
 
+/// A text as a literal of `PowerShell`: nothing in it can end the quotes, of which the language knows
+/// five characters (language specification 2.3.5.2).
+fn quote_literal(text: &str, _: Kwargs, _: &State) -> String {
+    let quotes = ['\'', '\u{2018}', '\u{2019}', '\u{201a}', '\u{201b}'];
+    let inner = text.chars().flat_map(|c| std::iter::repeat_n(c, if quotes.contains(&c) { 2 } else { 1 }));
+    format!("'{}'", inner.collect::<String>())
+}
+
 fn context(facts: &Value) -> Context {
     let mut context = Context::new();
     for (name, value) in facts.as_object().into_iter().flatten() {
@@ -166,7 +176,7 @@ mod tests {
 
     fn facts() -> Value {
         json!({
-            "paths": { "k": r"C:\k" }, "list": ["a", "b"], "yes": true,
+            "paths": { "k": r"C:\k" }, "list": ["a", "b"], "yes": true, "quoted": "a'b\u{2019}",
             "archives": { "hns.psm1": [{ "members": [{ "member": "x/a.exe", "file": "a.exe" }] }] }
         })
     }
@@ -179,6 +189,8 @@ mod tests {
         for (given, expected) in [
             (json!("{{ paths.k }}\\x"), json!("C:\\k\\x")),
             (json!("plain"), json!("plain")),
+            (json!("$k = {{ paths.k | literal }}"), json!("$k = 'C:\\k'")),
+            (json!("{{ quoted | literal }}"), json!("'a''b\u{2019}\u{2019}'")),
             (json!(5), json!(5)),
             (json!({ "fact": "yes" }), json!(true)),
             (json!({ "fact": "archives.hns.psm1" }), facts["archives"]["hns.psm1"].clone()),

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::kubernetes::Program;
 use crate::model::resource::{Direction, Protocol, WinrmTransport};
-use crate::model::target::Platform;
 
 use super::paths;
 
@@ -17,7 +16,6 @@ pub struct Expectations<'a> {
     pub build: u32,
     pub windows: &'a str,
     pub target: &'a str,
-    pub platform: &'a Platform,
     /// Whether images of the target are generalised by Sysprep.
     pub seals: bool,
     pub later: &'a [LaterFile],

@@ -10,7 +10,6 @@ use crate::model::resource::{
     self as model, Ensure, EnsureDirectory, EnsureUser, Resource, ResourceKind, Scope,
 };
 use crate::model::step::Phase;
-use crate::model::target::Platform;
 
 use super::expect::Expectations;
 use super::state::{self, Artifact, Machine, Origin};
@@ -27,11 +26,8 @@ pub(super) fn boot(phase: Phase) -> u32 {
 }
 
 pub(super) fn fold(resources: &[Resource], expectations: &Expectations<'_>) -> Machine {
-    let mut fold = Fold {
-        machine: at_the_start(expectations),
-        platform: expectations.platform,
-        creators: BTreeMap::new(),
-    };
+    let mut fold =
+        Fold { machine: at_the_start(expectations), target: expectations.target, creators: BTreeMap::new() };
     for resource in resources {
         fold.apply(resource);
     }
@@ -67,7 +63,7 @@ fn at_the_start(expectations: &Expectations<'_>) -> Machine {
 
 struct Fold<'a> {
     machine: Machine,
-    platform: &'a Platform,
+    target: &'a str,
     /// Service in lower case → the resource that gave it its program.
     creators: BTreeMap<String, Origin>,
 }
@@ -171,7 +167,7 @@ impl Fold<'_> {
     /// Directories that come into being because something below them is made.
     fn imply_above(&mut self, path: &str, origin: &Origin) {
         for above in paths::ancestors(path) {
-            if inbox::directory(&paths::key(&above), self.platform).is_none() {
+            if inbox::directory(&paths::key(&above), self.target).is_none() {
                 self.put_directory(above, None, false, origin.clone());
             }
         }

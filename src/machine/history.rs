@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::model::resource::{Ensure, EnsureDirectory, Resource, ResourceKind};
-use crate::model::target::Platform;
 
 use super::{inbox, paths};
 
@@ -66,12 +65,12 @@ fn changes(kind: &ResourceKind) -> Vec<(&str, Change)> {
 pub(super) struct History {
     /// Key → index of a resource and whether the path is there after it, in order.
     events: BTreeMap<String, Vec<(usize, bool)>>,
-    platform: Platform,
+    target: String,
 }
 
 impl History {
-    pub(super) fn of(resources: &[Resource], platform: &Platform) -> Self {
-        let mut history = Self { events: BTreeMap::new(), platform: platform.clone() };
+    pub(super) fn of(resources: &[Resource], target: &str) -> Self {
+        let mut history = Self { events: BTreeMap::new(), target: target.to_owned() };
         for (index, resource) in resources.iter().enumerate() {
             for (path, change) in changes(&resource.kind) {
                 history.note(index, &paths::key(path), &change);
@@ -130,6 +129,6 @@ impl History {
     }
 
     fn is_inbox(&self, key: &str) -> bool {
-        inbox::is_file(key) || inbox::directory(key, &self.platform).is_some()
+        inbox::is_file(key) || inbox::directory(key, &self.target).is_some()
     }
 }

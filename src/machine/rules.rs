@@ -63,7 +63,7 @@ pub(super) fn judge(
     machine: &Machine,
     expectations: &Expectations<'_>,
 ) -> Vec<Problem> {
-    let history = History::of(resources, expectations.platform);
+    let history = History::of(resources, expectations.target);
     let context = Context { resources, machine, history, expectations };
     let mut problems = Problems { found: Vec::new(), step_file: expectations.step_file };
     for check in CHECKS {

@@ -3,21 +3,19 @@
 
 use crate::model::resource::{Direction, FirewallAction, Protocol};
 
-use crate::model::target::Platform;
-
 use super::expect::{Expectations, PortUse};
 use super::state::{FirewallRule, Machine, Port};
 use super::{fold, inbox, paths};
 
 pub(super) fn settle(machine: &mut Machine, expectations: &Expectations<'_>) {
-    inheritance(machine, expectations.platform);
+    inheritance(machine, expectations.target);
     sort(machine);
     let used = expectations.ports.iter().filter(|port| is_there(machine, &port.program));
     machine.ports = used.map(|port| with_rule(port, &machine.firewall)).collect();
     machine.ports.sort_by(|a, b| (&a.program, a.protocol, &a.port).cmp(&(&b.program, b.protocol, &b.port)));
 }
 
-fn inheritance(machine: &mut Machine, platform: &Platform) {
+fn inheritance(machine: &mut Machine, target: &str) {
     let own: Vec<String> = machine
         .directories
         .iter()
@@ -26,7 +24,7 @@ fn inheritance(machine: &mut Machine, platform: &Platform) {
         .collect();
     let has_own = |path: &String| {
         own.iter().any(|known| fold::same(known, path))
-            || inbox::directory(&paths::key(path), platform).is_some()
+            || inbox::directory(&paths::key(path), target).is_some()
     };
     for directory in &mut machine.directories {
         directory.inherits_from = match directory.sddl {

@@ -116,6 +116,8 @@ choice!(
         Download = "download",
         /// A CD image.
         Media = "media",
+        /// SFTP.
+        Upload = "upload",
         /// Downloads from another prefix.
         Mirror = "mirror",
     }

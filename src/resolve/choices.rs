@@ -10,7 +10,7 @@ use crate::model::plan::{PlannedPacker, PlannedPlugin};
 use crate::model::resource::is_digest;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
-use crate::model::target::{Plugin, Start, Target};
+use crate::model::target::Target;
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
@@ -157,7 +157,7 @@ pub(super) fn packer(
     refusals: &mut Vec<Refusal>,
 ) -> Option<PlannedPacker> {
     let choice = selection.packer.clone().unwrap_or_default();
-    let Some(image) = target.image() else {
+    let Some(image) = &target.image else {
         if selection.packer.is_some() {
             refusals.push(Refusal::new(
                 "packer-unused",
@@ -168,35 +168,27 @@ pub(super) fn packer(
         }
         return None;
     };
-    let plugins = image.plugins.as_slice();
-    for name in choice.plugins.keys().filter(|name| plugins.iter().all(|plugin| plugin.name != **name)) {
+    let plugin = &image.plugin;
+    for name in choice.plugins.keys().filter(|name| **name != plugin.name) {
         refusals.push(Refusal::new(
             "packer-plugin",
             format!("target {} does not use the Packer plugin {name}", target.name),
-            format!("name `{}`, or leave it out", image.plugins.first().name),
+            format!("name `{}`, or leave it out", plugin.name),
             "the target's descriptor",
         ));
     }
     Some(PlannedPacker {
         version: choice.version.unwrap_or_else(|| packer.clone()),
-        plugins: plugins
-            .iter()
-            .map(|plugin| planned_plugin(plugin, choice.plugins.get(&plugin.name)))
-            .collect(),
+        plugins: vec![PlannedPlugin {
+            name: plugin.name.clone(),
+            source: plugin.address.clone(),
+            version: choice.plugins.get(&plugin.name).unwrap_or(&plugin.version).clone(),
+        }],
     })
-}
-
-fn planned_plugin(plugin: &Plugin, version: Option<&Version>) -> PlannedPlugin {
-    PlannedPlugin {
-        name: plugin.name.clone(),
-        source: plugin.address.clone(),
-        version: version.unwrap_or(&plugin.version).clone(),
-    }
 }
 
 /// The update revision that the chosen features need; a source image that is older is refused.
 pub(super) fn minimum_revision(
-    target: &Target,
     windows: &WindowsRelease,
     situation: &Situation,
     features: &[Feature],
@@ -217,10 +209,8 @@ pub(super) fn minimum_revision(
         return 0;
     };
     let revision = update.revision.unwrap_or(0);
-    let Some(Start::SourceImage { version: Some(version) }) = target.image().map(|image| &image.start) else {
-        return revision;
-    };
-    let image = variables.get(&version.variable).and_then(serde_json::Value::as_str);
+    let image = variables.get("image_version").and_then(serde_json::Value::as_str);
+    // Marketplace versions are `<build>.<revision>.<date>`.
     let given = image.and_then(|version| version.split('.').nth(1)?.parse::<u32>().ok());
     if let (Some(given), Some(image)) = (given, image)
         && given < revision
@@ -234,7 +224,7 @@ pub(super) fn minimum_revision(
                 windows.build,
                 update.kb.as_ref().map(|kb| format!(" ({kb})")).unwrap_or_default()
             ),
-            format!("choose a newer `{}`, or `{}`", version.variable, version.newest),
+            "choose a newer `image_version`, or `latest`".to_owned(),
             &update.source,
         ));
     }

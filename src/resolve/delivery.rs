@@ -12,11 +12,10 @@ use crate::model::url::host;
 use super::refusal::Refusal;
 
 pub(super) fn choose(target: &Target, selection: &ImageDefinition, refusals: &mut Vec<Refusal>) -> Delivery {
-    let ways = target.delivery().as_slice();
-    let default = *target.delivery().first();
+    let default = target.delivery.first().copied().unwrap_or(Delivery::Download);
     let delivery = selection.delivery.unwrap_or(default);
-    if !ways.contains(&delivery) {
-        let instead = if delivery == Delivery::Media && ways.contains(&Delivery::Mirror) {
+    if !target.delivery.contains(&delivery) {
+        let instead = if delivery == Delivery::Media && target.delivery.contains(&Delivery::Mirror) {
             "choose `--delivery mirror --mirror URL`; `imagegen bundle extract --as-mirror DIR` makes what \
              that URL is to serve"
                 .to_owned()
@@ -60,7 +59,7 @@ pub(super) fn check(
                 ));
             }
         }
-        Delivery::Download => {}
+        Delivery::Download | Delivery::Upload => {}
     }
     if delivery == Delivery::Media {
         return Vec::new();

@@ -47,6 +47,12 @@ function Get-DownloadCommand {
     @{ program = 'curl'; arguments = $own + $source }
 }
 
+function Stop-ProcessTree {
+    [CmdletBinding()]
+    param([Diagnostics.Process] $Process)
+    if (-not $Process.HasExited) { $Process.Kill($true) }
+}
+
 # A file whose name is `locked` in the area files is open in another process.
 function Move-File {
     [CmdletBinding()]
@@ -174,7 +180,7 @@ function Get-ServiceConfig {
 function New-ServiceEntry {
     [CmdletBinding()]
     param([string] $Name, [string] $CommandLine)
-    $config = @{ startType = 'manual'; dependsOn = @(); displayName = $Name; state = 'stopped' }
+    $config = @{ startType = 'manual'; dependsOn = @(); displayName = $Name; state = 'stopped'; exitCode = 0 }
     $config.commandLine = $CommandLine
     Set-Simulation -Area 'services' -Name $Name -Value $config
 }
@@ -205,13 +211,16 @@ function Set-ServiceFailure {
     Set-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActions' -Kind 'Binary' -Data $hex
 }
 
-# A service whose display name is `hangs` never gets anywhere; one that is disabled does not start.
+# A service with the display name `hangs` stays pending, and one named `dies` ends while it starts; one that is
+# disabled does not start.
 function Request-ServiceState {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
     $config = Get-Simulation -Area 'services' -Name $Name
     if ($State -eq 'running' -and $config.startType -eq 'disabled') { throw "$Name is disabled" }
-    if ($config.displayName -ne 'hangs') { Set-ServiceConfig -Name $Name -Change @{ state = $State } }
+    $end = @{ hangs = "$State pending"; dies = 'stopped' }[$config.displayName]
+    if (-not $end) { $end = $State }
+    Set-ServiceConfig -Name $Name -Change @{ state = $end }
 }
 
 function Remove-ServiceEntry {
@@ -424,18 +433,6 @@ function Set-Capability {
     if ($Installed) { $state = 'installed' }
     Set-Simulation -Area 'capabilities' -Name $Name -Value $state
     $false
-}
-
-function Get-TaskSetting {
-    [CmdletBinding()]
-    param()
-    @{ priority = 4 }
-}
-
-function Wait-TaskResult {
-    [CmdletBinding()]
-    param([string] $Name)
-    throw "the simulation has no task $Name to wait for"
 }
 
 function Get-Task {

@@ -94,7 +94,8 @@ function Test-NodeLife {
     $there = [IO.File]::Exists("$conf/join-config.yaml")
     Assert-That -Name 'the secret is gone after a join' -Holds (-not $there)
     Assert-Kubelet -Name 'a node that joined' -StartType 'auto' -State 'running' -Arguments " $more"
-    $line = (Get-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'AppParameters').data
+    $value = Get-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'AppParameters'
+    $line = "$($value['data'])"
     Assert-That -Name 'a line in the registry is completed' -Holds ($line -ceq "--v=2 $more") -Detail $line
     $run = Invoke-NodeScript -World $world -Name 'Test-Node'
     Assert-Run -Name 'a node that joined has not drifted' -Run $run -Code 0
@@ -151,12 +152,13 @@ function Test-Upgrade {
     Assert-Run -Name 'a payload with another digest is refused' -Run $run -Code 1
     $kept = [IO.File]::Exists("$world/C/imagegen/guest-plan.json")
     Assert-That -Name 'a refused payload changes nothing' -Holds $kept
-    $digest = (Get-FileHash -LiteralPath $zip -Algorithm SHA256).Hash
+    $digest = Get-Digest -Path $zip
     $run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With @{ Payload = $zip; Sha256 = $digest }
     Assert-Run -Name 'a payload is put in place' -Run $run -Code 0
     $kept = [IO.File]::Exists("$world/C/imagegen/previous/guest-plan.json")
     Assert-That -Name 'the payload before is kept' -Holds $kept
-    Assert-That -Name 'the kubelet runs again' -Holds ((Get-ServiceConfig -Name 'kubelet').state -eq 'running')
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    Assert-That -Name 'the kubelet runs again' -Holds ($kubelet['state'] -eq 'running')
 }
 
 function Assert-Bridge {
@@ -213,7 +215,8 @@ function Test-NodeProxy {
     }
     $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
     Assert-Run -Name 'a node without credentials for kube-proxy' -Run $run -Code 0
-    $found = (Get-ServiceConfig -Name 'kube-proxy').startType
+    $proxy = Get-ServiceConfig -Name 'kube-proxy'
+    $found = $proxy['startType']
     Assert-That -Name 'kube-proxy waits for its credentials' -Holds ($found -eq 'manual') -Detail $found
     $found = Get-Simulation -Area 'running' -Name 'imagegen-flanneld'
     Assert-That -Name 'flanneld waits for its credentials' -Holds ($null -eq $found) -Detail $found
@@ -240,7 +243,8 @@ function Test-NodeProxy {
     $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
     Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 0; output = ''; creates = '' }
     Assert-Run -Name 'a reset of it' -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 0
-    $found = (Get-ServiceConfig -Name 'kube-proxy').commandLine
+    $proxy = Get-ServiceConfig -Name 'kube-proxy'
+    $found = $proxy['commandLine']
     $holds = $found -ceq 'C:\k\kube-proxy.exe --windows-service'
     Assert-That -Name 'a reset takes it away' -Holds $holds -Detail $found
     $holds = -not [IO.File]::Exists("$world/C/etc/kube-flannel/node-name")

@@ -146,8 +146,8 @@ function Write-WorldPlan {
             New-MirrorFile -Path "$World/mirror/$file" -Resource $resource -All $Content.resources
             Set-Simulation -Area 'urls' -Name $url -Value $file
         }
-        $hash = (Get-FileHash -LiteralPath "$World/mirror/$file" -Algorithm $resource.properties.algorithm).Hash
-        $resource.properties.digest = $hash.ToLowerInvariant()
+        $hash = Get-Digest -Path "$World/mirror/$file" -Algorithm $resource.properties.algorithm
+        $resource.properties.digest = $hash
         if ($resource.type -eq 'msi') {
             $package = $resource.properties.cache.Split('\')[-1]
             Set-Simulation -Area 'packages' -Name $package -Value $resource.properties.creates
@@ -165,8 +165,7 @@ function Write-WorldPlan {
         $scripts = [ordered]@{}
         foreach ($folder in 'engine', 'node', 'resources') {
             foreach ($script in Get-ChildItem -LiteralPath "$World/C/imagegen/$folder") {
-                $digest = (Get-FileHash -LiteralPath $script.FullName -Algorithm SHA256).Hash.ToLowerInvariant()
-                $scripts["$folder/$($script.Name)"] = $digest
+                $scripts["$folder/$($script.Name)"] = Get-Digest -Path $script.FullName
             }
         }
         $Content.scripts = [pscustomobject]$scripts
@@ -184,6 +183,14 @@ function Copy-Script {
             Copy-Item -LiteralPath $script.FullName -Destination "$Destination/$folder/$($script.Name)"
         }
     }
+}
+
+# The resource of a plan by its name; a name that is not there is a mistake of the test.
+function Select-Named {
+    param($Content, [string] $Name)
+    $found = @($Content.resources | Where-Object { $_.name -eq $Name })
+    if ($found.Count -ne 1) { throw "the plan has $($found.Count) resources named $Name" }
+    $found[0]
 }
 
 # The machine made new, with the payload on it. $Edit changes the plan before it is written.
@@ -343,7 +350,8 @@ function Test-Download {
     $world = New-World -Source $Source
     $path = "$world/C/imagegen/guest-plan.json"
     $content = [IO.File]::ReadAllText($path) | ConvertFrom-Json
-    ($content.resources | Where-Object { $_.name -eq 'kubelet/program' }).timeoutSeconds = 1
+    $program = Select-Named -Content $content -Name 'kubelet/program'
+    $program.timeoutSeconds = 1
     [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
     Set-Simulation -Area 'urls' -Name $url -Value 'slow'
     $run = Invoke-Engine -World $world -Phase 'install'
@@ -400,11 +408,20 @@ function Test-TimeLimit {
     }
     $run = Invoke-Engine -World $world -Phase 'install'
     Assert-Run -Name 'a service that hangs is given up' -Run $run -Code 1 -Text 'time limit of 1 s'
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        $service = Select-Named -Content $content -Name 'containerd/service'
+        $service.properties.displayName = 'dies'
+    }
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a service that dies is given up' -Run $run -Code 1 -Text 'stopped while it was starting'
 
     $world = New-InstalledWorld -Source $Source -Edit {
         param($content)
-        ($content.resources | Where-Object { $_.type -eq 'sysprep' }).timeoutSeconds = 2
-        $answers = ($content.resources | Where-Object { $_.name -eq 'seal/answers' }).properties
+        $sysprep = Select-Named -Content $content -Name 'seal/sysprep'
+        $sysprep.timeoutSeconds = 2
+        $answers = Select-Named -Content $content -Name 'seal/answers'
+        $answers = $answers.properties
         $answers.content = 'hangs'
         $hash = [Security.Cryptography.SHA256]::HashData((Get-Bytes -Text 'hangs'))
         $answers.sha256 = [Convert]::ToHexString($hash).ToLowerInvariant()
@@ -539,7 +556,7 @@ foreach ($folder in 'mirror', 'C') { $null = [IO.Directory]::CreateDirectory("$(
 $null = New-PSDrive -Name 'C' -PSProvider FileSystem -Root "$($script:World)/C" -Scope Global
 try {
     Test-WholeLife -Source $own
-    if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, (Get-Location).ProviderPath)) }
+    if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, $PWD.ProviderPath)) }
     Test-Drift -Source $own
     Test-Download -Source $own
     Test-LockedFile -Source $own

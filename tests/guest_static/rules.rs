@@ -205,8 +205,17 @@ pub(super) fn windows_only(script: &Script, known: &Known) -> Vec<String> {
     findings
 }
 
-/// The abilities are short, and the simulation has the same ones.
-pub(super) fn platforms(windows: &Script, simulated: &Script) -> Vec<String> {
+/// Names of the commands that scripts run.
+pub(super) fn called(scripts: &[Script]) -> BTreeSet<String> {
+    scripts
+        .iter()
+        .flat_map(|script| script.kind("command_name").map(|node| script.of(node).to_owned()))
+        .collect()
+}
+
+/// The abilities are short, and the simulation has the same ones. What no other script calls is the
+/// platform's own.
+pub(super) fn platforms(windows: &Script, simulated: &Script, called: &BTreeSet<String>) -> Vec<String> {
     let declared = |script: &Script| -> BTreeMap<String, Vec<String>> {
         let texts = |node| parameters(script, node).into_iter().map(|one| one.text).collect();
         let all = functions(script).into_iter().filter(|(name, _)| !name.ends_with("-Simulation"));
@@ -216,7 +225,7 @@ pub(super) fn platforms(windows: &Script, simulated: &Script) -> Vec<String> {
     let names = real.keys().chain(played.keys()).collect::<BTreeSet<_>>();
     let mut findings = names
         .into_iter()
-        .filter(|name| real.get(*name) != played.get(*name))
+        .filter(|name| called.contains(*name) && real.get(*name) != played.get(*name))
         .map(|name| format!("{name}: {:?} on Windows, {:?} simulated", real.get(name), played.get(name)))
         .collect::<Vec<_>>();
     for (name, node) in functions(windows) {

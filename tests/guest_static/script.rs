@@ -25,6 +25,10 @@ impl Script {
         self.name.ends_with("/Windows.ps1")
     }
 
+    pub(super) fn is_module(&self) -> bool {
+        self.name.rsplit_once('.').is_some_and(|(_, suffix)| suffix == "psm1")
+    }
+
     pub(super) fn of(&self, node: Node) -> &str {
         &self.text[node.byte_range()]
     }

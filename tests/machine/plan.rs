@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use imagegen::model::kubernetes::Program;
 use imagegen::model::resource::{Resource, WinrmTransport};
-use imagegen::model::target::Platform;
 
 use imagegen::machine::{Expectations, LaterFile, PortUse, Prediction, predict};
 
@@ -97,8 +96,7 @@ impl Plan {
         let expectations = Expectations {
             build: 17763,
             windows: "2019",
-            target: "cloud",
-            platform: &Platform::default(),
+            target: "azure",
             seals: true,
             later: &self.later,
             ports: &self.ports,

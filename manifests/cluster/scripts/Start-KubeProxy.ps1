@@ -87,7 +87,8 @@ function Get-SourceAddress {
     param([Parameter(Mandatory)] [string] $From)
     if ($From -ne 'host-local') {
         while ($true) {
-            $endpoint = Get-HnsEndpoint | Where-Object -FilterScript { $_.Name -eq $From } | Select-Object -First 1
+            $endpoints = Get-HnsEndpoint -ErrorAction Stop
+            $endpoint = $endpoints | Where-Object -FilterScript { $_.Name -eq $From } | Select-Object -First 1
             if ($endpoint) {
                 return $endpoint.IPAddress
             }
@@ -121,7 +122,7 @@ if ($Wins) {
 } else {
     # kube-proxy does not know the load balancers that one before it left behind.
     if (Get-Command -Name Remove-HnsPolicyList -ErrorAction SilentlyContinue) {
-        Get-HnsPolicyList | Remove-HnsPolicyList
+        Get-HnsPolicyList -ErrorAction Stop | Remove-HnsPolicyList -ErrorAction Stop
     }
     & $Program @arguments
 }

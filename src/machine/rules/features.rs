@@ -54,7 +54,7 @@ fn installer<'a>(context: &Context<'a>, feature: &str) -> Option<&'a Resource> {
 fn needed_at_once(context: &Context<'_>, resource: &Resource) -> Option<&'static str> {
     match &resource.kind {
         ResourceKind::ContainerImage(it) => inbox::needed_feature(&it.program),
-        ResourceKind::Service(it) => match inbox::service(&it.service_name, context.expectations.platform) {
+        ResourceKind::Service(it) => match inbox::service(&it.service_name, context.expectations.target) {
             Some(inbox::From::Feature(feature)) if it.program.is_none() => Some(feature),
             _ if it.state == Some(ServiceState::Running) => {
                 inbox::needed_feature(it.program.as_deref().unwrap_or(&it.service_name))
@@ -63,7 +63,7 @@ fn needed_at_once(context: &Context<'_>, resource: &Resource) -> Option<&'static
         },
         ResourceKind::Assertion(it) if it.check == AssertionCheck::Service => {
             let name = it.service_name.as_deref()?;
-            match inbox::service(name, context.expectations.platform) {
+            match inbox::service(name, context.expectations.target) {
                 Some(inbox::From::Feature(feature)) => Some(feature),
                 _ => inbox::needed_feature(name),
             }

@@ -62,7 +62,7 @@ fn open_place(context: &Context<'_>, file: &str) -> Option<String> {
     let mut inherited = Children::Open;
     for directory in way {
         let given = access(context, &directory, inherited);
-        if let Some(children) = inbox::directory(&paths::key(&directory), context.expectations.platform) {
+        if let Some(children) = inbox::directory(&paths::key(&directory), context.expectations.target) {
             inherited = given.unwrap_or(children);
             continue;
         }

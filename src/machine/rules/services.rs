@@ -71,12 +71,12 @@ fn is_known(context: &Context<'_>, name: &str) -> bool {
 /// Whether neither Windows nor a package brings the service. A missing feature is a rule of its
 /// own.
 fn is_of_nobody(context: &Context<'_>, name: &str) -> bool {
-    match inbox::service(name, context.expectations.platform) {
+    match inbox::service(name, context.expectations.target) {
         Some(inbox::From::Package(part)) => {
             let mut packages = context.machine.packages.iter();
             !packages.any(|package| package.creates.to_lowercase().contains(part))
         }
-        Some(inbox::From::Windows | inbox::From::Feature(_) | inbox::From::Platform) => false,
+        Some(inbox::From::Windows | inbox::From::Feature(_) | inbox::From::Target(_)) => false,
         None => true,
     }
 }

@@ -1,0 +1,217 @@
+//! The traps of 5.1 in every PowerShell of the repository: scripts, steps, the build, Markdown and YAML.
+
+use serde_json::Value;
+use walkdir::WalkDir;
+
+use super::assert_none;
+use super::rules::syntax;
+use super::script::{Script, known, root, scripts_below};
+use super::traps::{collisions, defaults, drives, loads, members, preferences, quoted_values, visibility};
+
+const FOLDERS: [&str; 3] = ["provisioners", "tests/guest", "manifests/cluster"];
+
+fn all_scripts() -> Vec<Script> {
+    FOLDERS.iter().flat_map(|folder| scripts_below(folder)).collect()
+}
+
+/// Files of the repository with one of the suffixes, below the folders that hold PowerShell as text.
+fn files(suffixes: &[&str]) -> Vec<(String, String)> {
+    let folders = ["packer", "provisioners", "manifests", "ci/pipelines"];
+    let mut found =
+        vec![("README.md".to_owned(), std::fs::read_to_string(root().join("README.md")).unwrap())];
+    for entry in folders.iter().flat_map(|folder| WalkDir::new(root().join(folder))) {
+        let entry = entry.unwrap();
+        let suffix = entry.path().extension().and_then(|it| it.to_str()).unwrap_or_default();
+        if entry.file_type().is_file() && suffixes.contains(&suffix) {
+            let name = entry.path().strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+            found.push((name, std::fs::read_to_string(entry.path()).unwrap()));
+        }
+    }
+    found.retain(|(name, _)| suffixes.iter().any(|suffix| name.ends_with(&format!(".{suffix}"))));
+    found
+}
+
+/// Pieces between a line that ends in `open` and the next line that is `close` but for blanks.
+fn pieces<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(&format!("{open}\n")) {
+        rest = &rest[start + open.len() + 1..];
+        let mut length = 0;
+        for line in rest.split_inclusive('\n') {
+            if line.trim() == close {
+                break;
+            }
+            length += line.len();
+        }
+        found.push(&rest[..length]);
+        rest = &rest[length..];
+    }
+    found
+}
+
+/// The lines of YAML that are indented below `key: |`, without their indent.
+fn yaml_blocks(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut found = Vec::new();
+    for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.ends_with('|')) {
+        let inner = lines[number + 1..].iter().take_while(|it| it.is_empty() || indent(it) > indent(line));
+        let block: Vec<&str> = inner.map(|line| line.trim_start()).collect();
+        let before = lines[..number].iter().rev().take(12).any(|line| line.contains("powershell"));
+        let shell = lines[..number]
+            .iter()
+            .rev()
+            .take(3)
+            .any(|line| line.trim() == "shell: pwsh" || line.trim() == "shell: powershell");
+        let named = line.trim_start().trim_start_matches("- ").starts_with("pwsh:")
+            || shell
+            || line.contains(".ps1:");
+        if named || (before && !line.contains("run:") && !line.contains("script:")) {
+            found.push(format!("{}\n", block.join("\n")));
+        }
+    }
+    found
+}
+
+/// Every text of PowerShell that stands in a file of another kind.
+fn texts() -> Vec<Script> {
+    let mut found = Vec::new();
+    for (name, text) in files(&["hcl"]) {
+        found.extend(
+            pieces(&text, "<<-SCRIPT", "SCRIPT").into_iter().map(|it| Script::new(&name, it.to_owned())),
+        );
+    }
+    for (name, text) in files(&["md"]) {
+        found.extend(
+            pieces(&text, "```powershell", "```").into_iter().map(|it| Script::new(&name, it.to_owned())),
+        );
+    }
+    for (name, text) in files(&["yml", "yaml"]) {
+        found.extend(yaml_blocks(&text).into_iter().map(|it| Script::new(&name, it)));
+    }
+    for (name, text) in steps() {
+        found.push(Script::new(&name, text));
+    }
+    found
+}
+
+/// Texts of the steps' resources of type `script`.
+fn steps() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (name, text) in
+        files(&["json"]).into_iter().filter(|(name, _)| name.starts_with("provisioners/steps/"))
+    {
+        let step: Value = serde_json::from_str(&text).unwrap();
+        for resource in step["resources"].as_array().unwrap().iter().filter(|it| it["type"] == "script") {
+            for property in ["test", "set"] {
+                let text = resource["properties"][property].as_str().unwrap();
+                found.push((format!("{name}#{}", resource["name"]), format!("{text}\n")));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn no_script_has_a_trap_of_5_1() {
+    let scripts = all_scripts();
+    let known = known(&scripts);
+    let check = |script: &Script| {
+        let loaded = loads(script, &scripts);
+        let all = [drives(script), defaults(script), collisions(script, &loaded)];
+        [all.concat(), members(script), preferences(script, &known)].concat()
+    };
+    assert_none(&scripts.iter().flat_map(check).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_function_is_defined_where_it_is_called() {
+    assert_none(&visibility(&scripts_below("provisioners")));
+    let mut simulated = scripts_below("provisioners");
+    simulated.retain(|script| !script.is_platform());
+    simulated.extend(scripts_below("tests/guest"));
+    assert_none(&visibility(&simulated));
+}
+
+#[test]
+fn no_text_of_powershell_has_a_trap_of_5_1() {
+    let known = known(&[]);
+    let texts = texts();
+    let kinds = [".hcl", ".md", ".yml", ".json"];
+    for kind in kinds {
+        assert!(texts.iter().any(|script| script.name.contains(kind)), "no text in {kind}");
+    }
+    let check = |script: &Script| {
+        [syntax(script), drives(script), members(script), preferences(script, &known)].concat()
+    };
+    assert_none(&texts.iter().flat_map(check).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_value_of_a_plan_stands_in_quotes_of_a_script() {
+    assert_none(&steps().iter().flat_map(|(name, text)| quoted_values(name, text)).collect::<Vec<_>>());
+}
+
+/// Each rule finds its defect, and only that one, in a script that is good without it.
+#[test]
+fn each_trap_is_found() {
+    let table = [
+        ("$x = \"no $path: here\"\n", "is a drive"),
+        ("$x = @\"\nno $path: here\n\"@\n", "is a drive"),
+        ("$x = \"no $script: here\"\n", "is a drive"),
+        ("$x = (Get-Thing).Count\n", "may give nothing"),
+        ("$x = (Get-Thing | Sort-Object).Name\n", "may give nothing"),
+        ("$x = (Get-Thing)[0]\n", "may give nothing"),
+        ("(Get-Thing).Start()\n", "may give nothing"),
+        ("$x = Get-NetFirewallRule -Name 'x'\n", "needs -ErrorAction Stop"),
+        ("Register-ScheduledTask -TaskName 'x' -ErrorAction SilentlyContinue\n", "needs -ErrorAction Stop"),
+        ("$x = Get-FileHash -LiteralPath 'x'\n", "needs -ErrorAction Stop"),
+        ("$x = Get-HnsNetwork\n", "needs -ErrorAction Stop"),
+        ("$Task = 1\n", "at script level"),
+        ("foreach ($task in 1, 2) { $task }\n", "at script level"),
+    ];
+    let good = "$x = \"$env:A ${path}: $script:Task $a::b $(Get-Thing)\"\n$script:Task = 'x'\n\
+                function Get-Thing {\n    $task = 1\n    @(Get-Thing).Count + $task\n}\n\
+                $y = Get-NetFirewallRule -Name 'x' -ErrorAction SilentlyContinue\n";
+    let known = known(&[]);
+    let check = |text: &str| {
+        let script = Script::new("planted.ps1", text.to_owned());
+        let all = [drives(&script), collisions(&script, &[&script]), members(&script)];
+        [all.concat(), defaults(&script), preferences(&script, &known)].concat()
+    };
+    assert_none(&check(good));
+    for (defect, expected) in table {
+        let found = check(&format!("{good}{defect}"));
+        assert!(found.len() == 1 && found[0].contains(expected), "{defect:?} gave {found:?}");
+    }
+    for name in ["$PSScriptRoot", "$PSCommandPath", "$MyInvocation"] {
+        let found = check(&format!("[CmdletBinding()]\nparam([string] $A = \"{name}/x\")\n{good}"));
+        assert!(found.len() == 1 && found[0].contains("empty under -File"), "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn functions_that_are_not_visible_are_found() {
+    let module = "function Get-One {\n    Get-Two\n}\nfunction Get-Two {\n    2\n}\n";
+    let import = "Import-Module -Name \"$PSScriptRoot/M.psm1\"\n";
+    let scripts = |exported: &str, caller: &str| {
+        let text = format!("{module}Export-ModuleMember -Function @('{exported}')\n");
+        [Script::new("a/M.psm1", text), Script::new("a/run.ps1", caller.to_owned())]
+    };
+    assert_none(&visibility(&scripts("Get-One", &format!("{import}Get-One\n"))));
+    for caller in [format!("{import}Get-Two\n"), "Get-One\n".to_owned()] {
+        let found = visibility(&scripts("Get-One", &caller));
+        assert!(found.len() == 1 && found[0].contains("not visible in a/run.ps1"), "{caller}: {found:?}");
+    }
+}
+
+#[test]
+fn values_in_quotes_are_found() {
+    assert_none(&quoted_values("x", "$a = {{ item.server | literal }}\n"));
+    for text in
+        ["$a = '{{ item.server }}'\n", "$a = \"x{{ item.server | literal }}\"\n", "$a = {{ item.x }}\n"]
+    {
+        assert!(!quoted_values("x", text).is_empty(), "{text}");
+    }
+}
