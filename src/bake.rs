@@ -10,13 +10,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::acquire::{ProvenPlan, Tools};
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::exec::{self, ExecError, Outcome, Run};
 use crate::io::fs::{self, FileError};
-use crate::lock::PinnedLock;
 use crate::model::choice::OnError;
-use crate::model::plan::{Plan, PlannedArtifact};
-use crate::prove::VerifiedArtifact;
-use crate::tools::Tools;
+use crate::model::plan::Plan;
 use crate::ui::Printer;
 
 pub use condense::condense;
@@ -32,16 +31,14 @@ pub const TRACES: &[&str] =
 pub enum BakeError {
     #[error("{} is not there; the workspace was written", .0.display())]
     NoPacker(PathBuf),
-    #[error("{0} was not verified")]
-    Unverified(String),
     #[error("packer {step} failed with exit code {code}{}", shown(.last))]
     Failed { step: String, code: i32, last: Vec<String>, log: PathBuf },
     #[error("packer {step} was killed{}", shown(.last))]
     Killed { step: String, last: Vec<String> },
     #[error("packer build ended well but named no image: {reason}")]
     NoImage { reason: String },
-    #[error("these variables have no value: {}", .0.join(", "))]
-    Lost(Vec<String>),
+    #[error("variables without a value: {}", .0.join(", "))]
+    MissingVariables(Vec<String>),
     #[error("the check report of the baked machine cannot be read: {0}")]
     Report(String),
     #[error("checks of the baked machine failed:{}", .0.iter().map(|line| format!("\n  {line}")).collect::<String>())]
@@ -54,109 +51,103 @@ pub enum BakeError {
     File(#[from] FileError),
 }
 
-fn shown(last: &[String]) -> String {
-    last.iter().map(|line| format!("\n  {line}")).collect()
-}
+impl Classify for BakeError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Interrupted => ErrorClass::Interrupted,
+            Self::Checks(_) => ErrorClass::Checks,
+            Self::File(error) => error.class(),
+            Self::Exec(_)
+            | Self::NoPacker(_)
+            | Self::Failed { .. }
+            | Self::Killed { .. }
+            | Self::NoImage { .. }
+            | Self::Report(_) => ErrorClass::Packer,
+            Self::MissingVariables(_) => ErrorClass::Selection,
+        }
+    }
 
-impl BakeError {
-    #[must_use]
-    pub fn hints(&self) -> Vec<String> {
+    fn remedies(&self) -> Vec<String> {
         match self {
             Self::NoPacker(_) => vec![
                 "install Packer (https://developer.hashicorp.com/packer/install), or name it by `--packer PATH`"
                     .to_owned(),
             ],
             Self::Failed { log, .. } => vec![format!("the whole output is in {}", log.display())],
-            Self::Lost(_) => vec!["`imagegen plan` says where each may come from".to_owned()],
+            Self::MissingVariables(_) => vec!["`imagegen plan` says where each may come from".to_owned()],
             Self::Checks(_) => vec!["check-report.json in the workspace has every difference".to_owned()],
             _ => Vec::new(),
         }
     }
 }
 
-/// How to bake.
-#[derive(Debug, Clone)]
-pub struct Options {
-    pub tools: Tools,
-    pub on_error: OnError,
+fn shown(last: &[String]) -> String {
+    last.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 /// Environment variables of this process that a bake may use.
 pub type Environment = BTreeMap<String, OsString>;
 
-/// What can be said before anything is downloaded.
+/// A proven plan, and where and how to bake it.
+#[derive(Debug, Clone, Copy)]
+pub struct Bake<'a> {
+    pub proven: &'a ProvenPlan,
+    /// The workspace.
+    pub folder: &'a Path,
+    pub tools: &'a Tools,
+    pub on_error: OnError,
+    pub environment: &'a Environment,
+    pub printer: &'a Printer,
+}
+
+/// Judged before anything is downloaded.
 ///
 /// # Errors
 /// A variable has no value.
-pub fn check(plan: &Plan) -> Result<(), BakeError> {
+pub fn require_variables(plan: &Plan) -> Result<(), BakeError> {
     if plan.missing.is_empty() {
         return Ok(());
     }
-    Err(BakeError::Lost(plan.missing.iter().map(|missing| missing.names.join(" or ")).collect()))
+    Err(BakeError::MissingVariables(plan.missing.iter().map(|missing| missing.names.join(" or ")).collect()))
 }
 
-/// Every artifact of the lock is among the verified ones, with the same digest.
-fn all_verified(pinned: PinnedLock<'_>, verified: &[VerifiedArtifact]) -> Result<(), BakeError> {
-    let proven = |artifact: &PlannedArtifact| {
-        verified.iter().any(|verified| {
-            verified.artifact().component == artifact.component
-                && artifact.digests.iter().all(|digest| verified.artifact().digests.contains(digest))
-        })
-    };
-    match pinned.lock().artifacts.iter().find(|artifact| !proven(artifact)) {
-        Some(artifact) => Err(BakeError::Unverified(artifact.title())),
-        None => Ok(()),
+impl Bake<'_> {
+    /// `packer init`, `validate` and `build` in the workspace.
+    ///
+    /// # Errors
+    /// A missing variable or program, a failed step of Packer, an interrupt, failed checks.
+    pub fn run(&self) -> Result<BakedImage, BakeError> {
+        let plan = self.proven.plan();
+        require_variables(plan)?;
+        let program = self.tools.packer.clone();
+        if !exec::is_program(&program) {
+            return Err(BakeError::NoPacker(program));
+        }
+        let log = self.folder.join("packer.log");
+        for name in ["packer-manifest.json", "check-report.json", "image.json"] {
+            fs::remove_if_there(&self.folder.join(name))?;
+        }
+        let mut session = Session {
+            program,
+            folder: self.folder.to_owned(),
+            environment: packer_environment(plan, self.environment, self.tools.plugins.as_deref()),
+            secrets: secrets(plan, self.environment),
+            interactive: self.on_error == OnError::Ask,
+            log: fs::Log::create(&log)?,
+            log_path: log,
+            printer: self.printer,
+        };
+        session.step("init", &["."])?;
+        session.step("validate", &["."])?;
+        let on_error = format!("-on-error={}", self.on_error);
+        let built = session.step("build", &["-color=false", &on_error, "."]);
+        finish(self.proven, self.folder, built)
     }
-}
-
-/// `packer init`, `validate` and `build` in the workspace.
-///
-/// # Errors
-/// A missing variable or program, a step of Packer's that fails, an interrupt, failed checks.
-pub fn bake(
-    plan: &Plan,
-    pinned: PinnedLock<'_>,
-    verified: &[VerifiedArtifact],
-    folder: &Path,
-    options: &Options,
-    environment: &Environment,
-    printer: &Printer,
-) -> Result<BakedImage, BakeError> {
-    check(plan)?;
-    all_verified(pinned, verified)?;
-    let program = options.tools.packer.clone();
-    if !exec::is_program(&program) {
-        return Err(BakeError::NoPacker(program));
-    }
-    let log = folder.join("packer.log");
-    for name in ["packer-manifest.json", "check-report.json", "image.json"] {
-        fs::remove_if_there(&folder.join(name))?;
-    }
-    let mut session = Session {
-        program,
-        folder: folder.to_owned(),
-        environment: packer_environment(plan, environment, options.tools.plugins.as_deref()),
-        secrets: secrets(plan, environment),
-        interactive: options.on_error == OnError::Ask,
-        log: fs::Log::create(&log)?,
-        log_path: log,
-        printer,
-    };
-    session.step("init", &["."])?;
-    session.step("validate", &["."])?;
-    let on_error = format!("-on-error={}", options.on_error);
-    let built = session.step("build", &["-color=false", &on_error, "."]);
-    finish(plan, pinned, folder, built)
 }
 
 /// Reads what the build left, also when it failed: the sealing phase ends a build whose checks
 /// did, and then the report says why.
-fn finish(
-    plan: &Plan,
-    pinned: PinnedLock<'_>,
-    folder: &Path,
-    built: Result<(), BakeError>,
-) -> Result<BakedImage, BakeError> {
+fn finish(proven: &ProvenPlan, folder: &Path, built: Result<(), BakeError>) -> Result<BakedImage, BakeError> {
     let built = match built {
         Err(stopped @ (BakeError::Interrupted | BakeError::Killed { .. })) => return Err(stopped),
         built => built,
@@ -171,7 +162,7 @@ fn finish(
     let Some(report) = report else {
         return Err(BakeError::Report("the machine sent none".to_owned()));
     };
-    let image = results::baked_image(plan, pinned.lock(), folder, &report)?;
+    let image = results::baked_image(proven.plan(), proven.lock(), folder, &report)?;
     fs::write(&folder.join("image.json"), crate::model::json::pretty(&image).as_bytes())?;
     Ok(image)
 }

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::fs::FileError;
 use crate::lock::Lock;
 use crate::model::evidence::Evidence;
@@ -82,6 +83,16 @@ pub enum BundleError {
     Write { file: String, reason: String },
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+impl Classify for BundleError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Proof { .. } => ErrorClass::Verification,
+            Self::Write { .. } => ErrorClass::Internal,
+            Self::File(error) => error.class(),
+        }
+    }
 }
 
 /// What was proven, by component.

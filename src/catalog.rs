@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use serde::de::DeserializeOwned;
 
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::Tree;
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
@@ -22,7 +23,7 @@ use crate::model::rules::{Contents, Rules};
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
-pub use lint::{Finding, lint};
+pub use lint::lint;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
@@ -36,6 +37,20 @@ pub enum CatalogError {
     Name { file: String, field: &'static str, found: String },
     #[error("{catalog}: {findings} finding(s)")]
     Lint { catalog: String, findings: usize },
+}
+
+impl Classify for CatalogError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+}
+
+/// The catalog and the trees that go with it.
+#[derive(Debug)]
+pub struct Trees {
+    pub catalog: Catalog,
+    pub packer: Tree,
+    pub provisioners: Tree,
 }
 
 /// The catalog, over a tree of files.

@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::catalog::{Catalog, CatalogError};
+use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::guest::GuestError;
-use crate::join::Problem;
 use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::names::did_you_mean;
 use crate::model::plan::Plan;
@@ -52,10 +52,28 @@ pub enum ClusterError {
     Catalog(#[from] CatalogError),
     #[error(transparent)]
     Flags(#[from] GuestError),
-    #[error("{}", .0.iter().map(|problem| format!("{} [{}]", problem.message, problem.code)).collect::<Vec<_>>().join("; "))]
-    Refused(Vec<Problem>),
+    #[error("the input cannot be used:{}", format_findings(.0))]
+    Refused(Vec<Finding>),
     #[error("{file}: {message}")]
     Template { file: String, message: String },
+}
+
+impl Classify for ClusterError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Catalog(error) => error.class(),
+            Self::Flags(error) => error.class(),
+            Self::Refused(_) => ErrorClass::Selection,
+            Self::Template { .. } => ErrorClass::Render,
+        }
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::Refused(findings) => list_remedies(findings),
+            Self::Catalog(_) | Self::Flags(_) | Self::Template { .. } => Vec::new(),
+        }
+    }
 }
 
 /// A rendered file of manifests.
@@ -120,7 +138,7 @@ fn chosen<'a>(
     input: &ClusterInput,
     plan: &Plan,
     index: &'a ClusterIndex,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Finding>,
 ) -> Vec<&'a ClusterFile> {
     let situation = plan.situation();
     let mut wanted = input.with.clone();
@@ -128,14 +146,14 @@ fn chosen<'a>(
     let known: BTreeSet<&str> = index.files.iter().filter_map(|file| file.needs.as_deref()).collect();
     for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
         let suggestion = did_you_mean(name, known.iter().copied());
-        problems.push(Problem::new("extra-unknown", format!("nothing is called `{name}`"), suggestion));
+        problems.push(Finding::new("extra-unknown", format!("nothing is called `{name}`"), suggestion));
     }
     for file in &index.files {
         let Some(needs) = file.needs.as_ref().filter(|needs| wanted.contains(*needs)) else { continue };
         let imageless = needs == "log-monitor" && !input.images.contains_key(needs);
         if !situation.holds(&file.when) || imageless {
             let instead = file.instead.clone().unwrap_or_default();
-            problems.push(Problem::new(
+            problems.push(Finding::new(
                 "extra-impossible",
                 format!("there is no `{needs}` for this cluster"),
                 instead,

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::{Tree, sha256};
 use crate::machine::{LaterFile, PortUse};
 use crate::model::command_line::command_line;
@@ -41,6 +42,12 @@ pub enum GuestError {
     Value { file: String, resource: String, message: String },
     #[error("component {0} is in the plan, but no step installs it")]
     Uninstalled(String),
+}
+
+impl Classify for GuestError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Render
+    }
 }
 
 /// The steps with the facts they are rendered from.

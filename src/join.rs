@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Catalog, CatalogError};
+use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::model::plan::Plan;
 
 pub(crate) use check::is_subdomain;
@@ -101,27 +102,25 @@ pub struct Secrets {
     pub kubeconfig: Option<Vec<u8>>,
 }
 
-/// One thing that is wrong with the input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Problem {
-    pub code: &'static str,
-    pub message: String,
-    pub instead: String,
-}
-
-impl Problem {
-    pub(crate) fn new(code: &'static str, message: impl Into<String>, instead: impl Into<String>) -> Self {
-        Self { code, message: message.into(), instead: instead.into() }
-    }
-}
-
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    #[error("{}", .0.iter().map(|problem| format!("{} [{}]", problem.message, problem.code)).collect::<Vec<_>>().join("; "))]
-    Refused(Vec<Problem>),
+    #[error("the input cannot be used:{}", format_findings(.0))]
+    Refused(Vec<Finding>),
+}
+
+impl Classify for JoinError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::Catalog(error) => error.remedies(),
+            Self::Refused(findings) => list_remedies(findings),
+        }
+    }
 }
 
 /// The finished data.

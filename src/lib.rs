@@ -13,46 +13,58 @@
 //!
 //! Invariants, each held by a test or a type:
 //! * a module uses only those before it in the list below, and only `io` touches the world;
-//! * a bake takes a [`lock::PinnedLock`], which exists only where every artifact has a digest;
+//! * a bake takes an [`acquire::ProvenPlan`], which exists only if every artifact is pinned, admitted by the
+//!   policy and verified;
 //! * values travel as data: JSON into PowerShell, JSON variables into Packer, never as text in code;
 //! * the same lock gives the same bytes;
 //! * what could not work is refused before anything is paid for, with the reason and the remedy.
+
+pub mod diagnostic;
 
 pub mod model;
 
 pub mod embedded;
 
 pub mod catalog;
-pub mod lock;
+
 pub mod resolve;
 
-pub mod policy;
+pub mod lock;
+
+pub mod trust;
 
 pub mod machine;
 
 pub mod guest;
 
+pub mod join;
+
+pub mod cluster;
+
+pub mod cli;
+
 pub mod io;
+
 pub mod ui;
 
 pub mod fetch;
 
 pub mod verify;
 
-pub mod cluster;
-pub mod join;
-pub mod prove;
+pub mod acquire;
+
 pub mod scripts;
-pub mod tools;
 
 pub mod bundle;
 
 pub mod render;
 
+pub mod selection;
+
+pub mod preflight;
+
+pub mod updates;
+
 pub mod bake;
 
-pub mod error;
-
 pub mod commands;
-
-pub mod cli;

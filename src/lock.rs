@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::sha256;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker, Warning};
@@ -67,20 +68,65 @@ pub enum LockError {
     Absent { file: String, flag: &'static str },
 }
 
+impl Classify for LockError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::Stale { .. } => {
+                vec!["run `imagegen lock` with the same flags, or `--ignore-lock`".to_owned()]
+            }
+            Self::Absent { .. } => vec!["run `imagegen lock` first".to_owned()],
+            Self::Schema { .. } => vec!["run `imagegen lock` to write a new one".to_owned()],
+            Self::Json(_) => Vec::new(),
+        }
+    }
+}
+
 /// Artifacts whose bytes nobody has pinned.
 #[derive(Debug, thiserror::Error)]
 #[error("{} unpinned: {}", if .0.len() == 1 { "an artifact is" } else { "artifacts are" }, .0.join(", "))]
 pub struct Unpinned(pub Vec<String>);
 
-/// A lock whose every artifact is pinned. Only [`Lock::pinned`] makes one, and only with one a
-/// bake can start.
-#[derive(Debug, Clone, Copy)]
-pub struct PinnedLock<'a>(&'a Lock);
+impl Classify for Unpinned {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
 
-impl PinnedLock<'_> {
+    fn remedies(&self) -> Vec<String> {
+        vec![
+            "run `imagegen lock` to pin them by their publishers' proofs, or preview with `--no-bake`"
+                .to_owned(),
+        ]
+    }
+}
+
+/// A plan whose every artifact has a digest, with its lock. Only [`PinnedPlan::new`] makes one.
+#[derive(Debug)]
+pub struct PinnedPlan {
+    plan: Plan,
+    lock: Lock,
+}
+
+impl PinnedPlan {
+    /// # Errors
+    /// Some artifact has no digest.
+    pub fn new(plan: Plan) -> Result<Self, Unpinned> {
+        let lock = Lock::from_plan(&plan);
+        lock.require_pins()?;
+        Ok(Self { plan, lock })
+    }
+
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     #[must_use]
     pub fn lock(&self) -> &Lock {
-        self.0
+        &self.lock
     }
 }
 
@@ -221,13 +267,11 @@ impl Lock {
         self.artifacts.iter().filter(|artifact| !artifact.is_pinned()).map(PlannedArtifact::title).collect()
     }
 
-    /// The lock as one that may be baked from.
-    ///
     /// # Errors
     /// Some artifact has no digest.
-    pub fn pinned(&self) -> Result<PinnedLock<'_>, Unpinned> {
+    pub fn require_pins(&self) -> Result<(), Unpinned> {
         let unpinned = self.unpinned();
-        if unpinned.is_empty() { Ok(PinnedLock(self)) } else { Err(Unpinned(unpinned)) }
+        if unpinned.is_empty() { Ok(()) } else { Err(Unpinned(unpinned)) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use imagegen::cli::Cli;
-use imagegen::{commands, error};
+use imagegen::commands;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -13,11 +13,9 @@ fn main() -> ExitCode {
     match commands::run(cli, &printer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            printer.error(&error::told(&failure));
-            for hint in error::hints(&failure) {
-                printer.hint(&hint);
-            }
-            ExitCode::from(error::class(&failure).exit_code())
+            printer.error(&failure.to_string());
+            failure.remedies().iter().for_each(|remedy| printer.hint(remedy));
+            ExitCode::from(failure.class().exit_code())
         }
     }
 }

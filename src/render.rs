@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::{Tree, sha256};
 use crate::guest::{Guest, plan_json};
 use crate::lock::Lock;
@@ -59,6 +60,12 @@ pub enum RenderError {
     Payload(#[from] zip::result::ZipError),
     #[error("the predicted machine could not work:{}", listed(.0))]
     Machine(Vec<crate::machine::Problem>),
+}
+
+impl Classify for RenderError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Render
+    }
 }
 
 fn listed(problems: &[crate::machine::Problem]) -> String {

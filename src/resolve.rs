@@ -16,6 +16,7 @@ mod variables;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::{Catalog, CatalogError};
+use crate::diagnostic::Finding;
 use crate::embedded::sha256;
 use crate::model::choice::Cni;
 use crate::model::json;
@@ -28,7 +29,7 @@ use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
 pub use artifacts::{Platform, plan_artifact, plan_tool};
-pub use refusal::{Refusal, ResolveError};
+pub use refusal::ResolveError;
 
 /// The name under which an update knows everything that has Kubernetes' own version.
 pub const KUBERNETES: &str = "kubernetes";
@@ -201,7 +202,7 @@ fn settled(
 fn check_rules(
     catalog: &Catalog,
     situation: &Situation,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Result<(), ResolveError> {
     for rule in catalog.rules()?.refusals {
         let components = rule.components.iter().all(|(name, range)| {
@@ -209,10 +210,9 @@ fn check_rules(
         });
         if situation.holds(&rule.when) && components {
             refusals.retain(|refusal| {
-                let subject = refusal.reason.split(' ').next().unwrap_or_default();
-                refusal.rule != "component-range" || !rule.components.contains_key(subject)
+                refusal.code != "component-range" || !rule.components.contains_key(&refusal.subject)
             });
-            refusals.push(Refusal::new(&rule.id, rule.reason, rule.instead, &rule.source));
+            refusals.push(Finding::new(&rule.id, rule.reason, rule.instead).with_source(&rule.source));
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::embedded::{Tree, sha256};
 use crate::guest::script_files;
 use crate::model::json::pretty;
@@ -38,41 +39,20 @@ pub struct ScriptList {
     pub files: BTreeMap<String, String>,
 }
 
-/// A script that is not as it should be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub file: String,
-    /// Stable, kebab-case.
-    pub code: &'static str,
-    pub message: String,
-}
-
 #[derive(Debug, thiserror::Error)]
-#[error("{folder} does not hold the guest scripts of this program:{}", told(.findings))]
+#[error("{folder} does not hold the guest scripts of this program:{}", format_findings(.findings))]
 pub struct ForeignScripts {
     pub folder: String,
     pub findings: Vec<Finding>,
 }
 
-fn told(findings: &[Finding]) -> String {
-    findings.iter().map(|it| format!("\n  {}: {} [{}]", it.file, it.message, it.code)).collect()
-}
+impl Classify for ForeignScripts {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
 
-impl ForeignScripts {
-    #[must_use]
-    pub fn hints(&self) -> Vec<String> {
-        let has = |codes: &[&str]| self.findings.iter().any(|finding| codes.contains(&finding.code));
-        let mut hints = Vec::new();
-        if let Some(changed) = self.findings.iter().find(|finding| finding.code == "script-changed") {
-            hints.push(format!(
-                "name a script of your own by its digest: `--override '{SCRIPTS}{}.sha256=<64 digits>'`",
-                changed.file
-            ));
-        }
-        if has(&["script-missing", "script-unknown", "script-changed"]) {
-            hints.push("`imagegen scripts export` writes the scripts of this release; sign those".to_owned());
-        }
-        hints
+    fn remedies(&self) -> Vec<String> {
+        list_remedies(&self.findings)
     }
 }
 
@@ -111,8 +91,8 @@ pub fn accepted(
     own.remove(LIST);
     let known = all(provisioners);
     let mut findings = Vec::new();
-    let mut find = |file: &str, code, message: String| {
-        findings.push(Finding { file: file.to_owned(), code, message });
+    let mut find = |file: &str, code: &str, message: String| {
+        findings.push(Finding::new(code, message, script_remedy(file, code)).with_subject(file));
     };
     for path in known.keys().filter(|path| !own.contains_key(*path)) {
         find(path, "script-missing", "it is not there".to_owned());
@@ -140,6 +120,19 @@ pub fn accepted(
     let mut files = provisioners.files();
     files.extend(own);
     Ok(Tree::loaded(provisioners.label.clone(), files))
+}
+
+fn script_remedy(file: &str, code: &str) -> String {
+    match code {
+        "script-changed" => format!(
+            "sign the scripts of this release (`imagegen scripts export`), or allow your own script: \
+             `--override '{SCRIPTS}{file}.sha256=<64 digits>'`"
+        ),
+        "script-missing" | "script-unknown" => {
+            "run `imagegen scripts export` to write the scripts of this release, and sign those".to_owned()
+        }
+        _ => String::new(),
+    }
 }
 
 /// A digest that was named counts for the file as it is, or as it was before it was signed.
@@ -172,7 +165,9 @@ mod tests {
         }
         match accepted("own", files, &provisioners, &given) {
             Ok(_) => Vec::new(),
-            Err(foreign) => foreign.findings.iter().map(|it| format!("{} [{}]", it.file, it.code)).collect(),
+            Err(foreign) => {
+                foreign.findings.iter().map(|it| format!("{} [{}]", it.subject, it.code)).collect()
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
+use crate::diagnostic::{InternalError, Result};
 use crate::model::choice::Format;
 use crate::model::json;
 use crate::model::text::{escape_controls, escape_json_controls};
@@ -43,7 +44,7 @@ impl Printer {
     ///
     /// # Errors
     /// stdout is closed for another reason than that its reader has read enough.
-    pub fn result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+    pub fn result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
         let output = match self.format {
             Format::Json => json::pretty(value),
             Format::Text => text(),
@@ -53,7 +54,9 @@ impl Printer {
             Format::Text => escape_controls(&output),
         };
         match io::stdout().lock().write_all(output.as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(InternalError(format!("writing to stdout: {error}")).into())
+            }
             _ => Ok(()),
         }
     }

@@ -13,6 +13,7 @@ pub mod sigstore;
 
 use std::collections::BTreeMap;
 
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 
 /// Why a proof does not hold.
@@ -23,6 +24,12 @@ pub struct ProofError {
     pub code: &'static str,
     /// One sentence without a full stop: what is wrong, with the values that disagree.
     pub message: String,
+}
+
+impl Classify for ProofError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
 }
 
 impl ProofError {
@@ -39,6 +46,12 @@ pub struct NotProven {
     pub file: String,
     pub failed: usize,
     pub proofs: usize,
+}
+
+impl Classify for NotProven {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
 }
 
 /// What a proof that holds has shown.

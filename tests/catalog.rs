@@ -188,7 +188,7 @@ fn another_catalog_takes_the_place_of_the_built_in_one() {
     let test = test.file("mine/components/crictl.json", &broken);
     let ran = test.fails(3, &["mine: 1 finding(s)"]);
     assert!(ran.stdout.contains("mine/components/crictl.json:"), "{}", ran.stdout);
-    Test::new().line("--manifests nowhere list windows").fails(1, &["nowhere"]);
+    Test::new().line("--manifests nowhere list windows").fails(3, &["nowhere"]);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn bad_input_is_named_with_its_remedy() {
         ("plan --target azure --k8s 1.36.99", 3, "the latest known of 1.36 is 1.36.4"),
         ("plan --target azure --k8s stabel", 3, "did you mean `--k8s stable`?"),
         ("plan --target azur --k8s 1.20.0", 3, "unknown target `azur`: did you mean `azure`?"),
-        ("plan --k8s 1.20.0", 2, "no target is named"),
+        ("plan --k8s 1.20.0", 3, "the selection names no target"),
         ("plan --target azure --k8s 1.20.0 --windows 2021", 3, "unknown Windows release `2021`"),
         ("plan --target azure --k8s 1.20.0 --runtime containrd", 2, "did you mean `containerd`?"),
         ("plan --target azure --k8s 1.20.0 --cni flanel-overlay", 2, "did you mean `flannel-overlay`?"),
@@ -138,7 +138,7 @@ fn a_stale_lock_says_what_moved() {
 fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
     Test::new()
         .line("build --target azure --k8s 1.20.0 --host-access services")
-        .fails(7, &["these variables have no value: location, managed_image_resource_group_name"]);
+        .fails(3, &["variables without a value: location, managed_image_resource_group_name"]);
     let ready =
         "--target azure --k8s 1.20.0 --var location=westeurope --var managed_image_resource_group_name=rg";
     Test::new()

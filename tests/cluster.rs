@@ -114,7 +114,7 @@ fn cases() -> Vec<Case> {
             match manifests(&input, &plan, &catalog, &paths) {
                 Ok(files) => cases.push(Case { line: line.clone(), runtime, access, cni, input, files }),
                 Err(ClusterError::Refused(problems)) => {
-                    let codes: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
+                    let codes: Vec<&str> = problems.iter().map(|problem| problem.code.as_str()).collect();
                     assert_eq!(codes, ["source-address-unknown"], "{minor} {access} {cni}");
                     refused.insert((access, cni));
                 }

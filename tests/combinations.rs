@@ -4,13 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use imagegen::commands::prepare::{Trees, plan, predicted, trees};
+use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::machine::Machine;
 use imagegen::model::choice::{Cni, HostAccess, Runtime};
 use imagegen::model::resource::{File, ResourceKind};
 use imagegen::model::selection::{ImageDefinition, Network};
 use imagegen::model::version::Version;
+use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::Value;
 
 use crate::support::{Test, root};
@@ -24,9 +25,9 @@ fn azure(kubernetes: &str) -> ImageDefinition {
 }
 
 fn made(selection: &ImageDefinition, trees: &Trees) -> Option<(Guest, Machine)> {
-    let plan = plan(selection, trees).ok()?;
+    let plan = resolve_plan(selection, trees).ok()?;
     let (guest, prediction) =
-        predicted(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
+        predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
     Some((guest, prediction.machine))
 }
 
@@ -52,7 +53,7 @@ fn marks(text: &str) -> BTreeSet<&str> {
 
 #[test]
 fn everything_that_the_tables_allow_is_planned_and_predicted() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     let mut made_of: BTreeSet<String> = BTreeSet::new();
     for minor in trees.catalog.kubernetes_minors() {
         let line = trees.catalog.kubernetes(&minor).expect("line");
@@ -228,7 +229,7 @@ const CONFIGURATIONS: &[Configuration] = &[
 
 #[test]
 fn configurations_of_pod_networks_are_json_of_the_right_shape() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     for (cni, runtime, name, values) in CONFIGURATIONS {
         let selection = ImageDefinition {
             cni: cni.parse().ok(),
@@ -253,7 +254,7 @@ fn configurations_of_pod_networks_are_json_of_the_right_shape() {
 
 #[test]
 fn a_known_network_leaves_only_the_nodes_own_addresses_open() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     let mut selection = ImageDefinition { cni: Some(Cni::FlannelOverlay), ..azure("1.36.4") };
     let open = |selection: &ImageDefinition| {
         let (guest, _) = made(selection, &trees).expect("planned");
@@ -276,7 +277,7 @@ fn a_known_network_leaves_only_the_nodes_own_addresses_open() {
 
 #[test]
 fn programs_that_are_looked_for_by_name_have_it() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     let selection = ImageDefinition { cni: Some(Cni::FlannelOverlay), ..azure("1.36.4") };
     let (_, machine) = made(&selection, &trees).expect("planned");
     let has = |path: &str| machine.files.iter().any(|file| file.path == path);
@@ -285,7 +286,7 @@ fn programs_that_are_looked_for_by_name_have_it() {
 
 #[test]
 fn what_is_asked_for_gets_its_step() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     let contents = trees.catalog.contents().expect("contents");
     let mut seen = 0;
     for group in contents.groups.iter().filter(|group| group.on_request) {
@@ -302,7 +303,7 @@ fn what_is_asked_for_gets_its_step() {
 
 #[test]
 fn nssm_runs_the_kubelet_where_it_is_asked_for() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     let mut selection = azure("1.20.0");
     selection.components.insert("nssm".to_owned(), "2.24".parse().expect("version"));
     let (_, machine) = made(&selection, &trees).expect("planned");
@@ -337,7 +338,7 @@ fn assignments(text: &str) -> BTreeSet<(String, String)> {
 /// that the program itself prints.
 #[test]
 fn containerd_knows_every_key_of_its_configuration() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     for (kubernetes, version) in [
         ("1.20.0", "1.5.18"),
         ("1.22.0", "1.6.38"),
@@ -353,8 +354,9 @@ fn containerd_knows_every_key_of_its_configuration() {
             selection.components.insert("containerd".to_owned(), version.parse().expect("version"));
             selection.features = feature.into_iter().map(str::to_owned).collect();
             selection.runtime = Some(Runtime::Containerd);
-            let plan = plan(&selection, &trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
-            let (guest, _) = predicted(&plan, &trees).expect("a machine");
+            let plan =
+                resolve_plan(&selection, &trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
+            let (guest, _) = predict_machine(&plan, &trees).expect("a machine");
             let file = files(&guest).find(|file| file.path.ends_with("config.toml")).expect("a file");
             let ours = assignments(file.content.as_deref().expect("content"));
             let own = |table: &str| table.contains(".runtimes.runhcs-wcow-");
@@ -373,7 +375,7 @@ fn containerd_knows_every_key_of_its_configuration() {
 
 #[test]
 fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     for feature in trees.catalog.features().expect("features") {
         let cni = feature.when.cni.as_ref().and_then(|names| names.first()?.parse().ok());
         let with = |features: Vec<String>| ImageDefinition { features, cni, ..azure("1.20.0") };
@@ -402,7 +404,7 @@ fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
 
 #[test]
 fn updates_come_first_and_are_frozen_later() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     let text = r#"{
         "target": "azure", "kubernetes": "1.20.0",
         "updates": {
@@ -434,7 +436,7 @@ fn updates_come_first_and_are_frozen_later() {
 /// FlexVolume plugins are a provider's own files: laid where the kubelet looks, by digest.
 #[test]
 fn volume_plugins_are_laid_by_digest_or_refused() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     let define = |plugin: &str, file: &str, url: &str, sha256: &str| -> ImageDefinition {
         let plugins = serde_json::json!({ plugin: [{ "file": file, "url": url, "sha256": sha256 }] });
         let definition = serde_json::json!({ "kubernetes": "1.20.0", "volumePlugins": plugins });
@@ -456,7 +458,7 @@ fn volume_plugins_are_laid_by_digest_or_refused() {
         ("microsoft.com~iscsi.cmd", "iscsi.ps1", "http://plugins.example/iscsi.ps1", &digest),
         ("microsoft.com~iscsi.cmd", "iscsi.ps1", url, "abc"),
     ] {
-        let refused = plan(&define(plugin, file, url, sha256), &trees).expect_err(plugin);
+        let refused = resolve_plan(&define(plugin, file, url, sha256), &trees).expect_err(plugin);
         assert!(refused.to_string().contains(plugin), "{refused}");
     }
 }
@@ -464,7 +466,7 @@ fn volume_plugins_are_laid_by_digest_or_refused() {
 /// The kubelet asks for credentials where and as its line does.
 #[test]
 fn credential_providers_are_configured_as_the_line_reads_them() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     for (kubernetes, api, both) in
         [("1.22.0", "v1alpha1", true), ("1.25.0", "v1beta1", true), ("1.36.4", "v1", false)]
     {
@@ -492,7 +494,7 @@ fn credential_providers_are_configured_as_the_line_reads_them() {
 /// start.
 #[test]
 fn wins_gets_its_list_under_the_key_that_it_reads() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     for version in ["0.0.4", "0.1.1", "0.1.2", "0.1.3"] {
         let version: Version = version.parse().expect("version");
         let mut selection = ImageDefinition { host_access: Some(HostAccess::Wins), ..azure("1.20.0") };

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::Receiver;
 
-use imagegen::commands::prepare::{Trees, plan, predicted, trees};
+use imagegen::catalog::Trees;
 use imagegen::model::choice::Runtime;
 use imagegen::model::resource::ResourceKind;
 use imagegen::model::selection::ImageDefinition;
+use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::Value;
 
 use crate::join;
@@ -66,8 +67,8 @@ fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool, mir
     selection.mirrors.insert("docker.io".to_owned(), vec!["https://mirror.example".to_owned()]);
     selection.mirrors.insert("registry.invalid:5000".to_owned(), vec![mirror.to_owned()]);
     selection.features.extend(hypervisor.then(|| "hyper-v".to_owned()));
-    let plan = plan(&selection, trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
-    let (guest, prediction) = predicted(&plan, trees).unwrap();
+    let plan = resolve_plan(&selection, trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
+    let (guest, prediction) = predict_machine(&plan, trees).unwrap();
     let service = prediction.machine.services.iter().find(|service| service.name == "containerd").unwrap();
     assert_eq!(service.program.as_deref(), Some(r"C:\Program Files\containerd\containerd.exe"));
     let files: Vec<(String, String)> = guest
@@ -259,7 +260,7 @@ fn texts(value: &Value) -> Vec<&str> {
 #[test]
 fn every_minor_takes_each_value_of_its_configuration() {
     let Some(machine) = machine() else { return };
-    let trees = trees(None).unwrap();
+    let trees = read_trees(None).unwrap();
     for (version, kubernetes) in VERSIONS {
         for hypervisor in [false, true] {
             let planned = planned(&trees, version, kubernetes, hypervisor, MIRROR);
@@ -278,7 +279,7 @@ fn every_minor_takes_each_value_of_its_configuration() {
 #[test]
 fn mistakes_in_a_configuration_are_seen() {
     let Some(machine) = machine() else { return };
-    let trees = trees(None).unwrap();
+    let trees = read_trees(None).unwrap();
     let content = |version: &str| {
         let (_, kubernetes) = VERSIONS.iter().find(|(known, _)| *known == version).unwrap();
         planned(&trees, version, kubernetes, true, MIRROR).configuration
@@ -345,7 +346,7 @@ fn unusual(log: &str) -> Vec<&str> {
 #[test]
 fn every_minor_loads_the_cri_plugin() {
     let Some(machine) = machine() else { return };
-    let trees = trees(None).unwrap();
+    let trees = read_trees(None).unwrap();
     let nothing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     let mirror = Server::new(|_| vec![Step::Send(nothing.to_vec()), Step::Close]);
     for (version, kubernetes) in VERSIONS {

@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use imagegen::commands::prepare::{Trees, plan, predicted, trees};
+use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::machine::Machine;
 use imagegen::model::resource::{File, RegistryData, ResourceKind, StartType};
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::step::Phase;
+use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::Value;
 
 use crate::support::{Test, root};
@@ -22,13 +23,13 @@ fn azure(kubernetes: &str) -> ImageDefinition {
 }
 
 fn made(selection: &ImageDefinition) -> (Guest, Machine) {
-    made_in(selection, &trees(None).expect("the catalog"))
+    made_in(selection, &read_trees(None).expect("the catalog"))
 }
 
 fn made_in(selection: &ImageDefinition, trees: &Trees) -> (Guest, Machine) {
-    let plan = plan(selection, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
+    let plan = resolve_plan(selection, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
     let (guest, prediction) =
-        predicted(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
+        predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
     (guest, prediction.machine)
 }
 
@@ -43,9 +44,9 @@ fn file<'a>(guest: &'a Guest, name: &str) -> &'a File {
 /// D1: nothing that is downloaded goes unchecked.
 #[test]
 fn d1_every_download_has_a_digest_that_the_engine_demands() {
-    let trees = trees(None).expect("the catalog");
-    let plan = plan(&azure("1.20.0"), &trees).expect("a plan");
-    let (guest, _) = predicted(&plan, &trees).expect("a machine");
+    let trees = read_trees(None).expect("the catalog");
+    let plan = resolve_plan(&azure("1.20.0"), &trees).expect("a plan");
+    let (guest, _) = predict_machine(&plan, &trees).expect("a machine");
     let mut checked = 0;
     for resource in &guest.plan.resources {
         let digest = match &resource.kind {
@@ -86,7 +87,7 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
 /// D3: what depends on the release depends on a release that is always known.
 #[test]
 fn d3_each_release_gets_its_registry_settings() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     for (release, kubernetes) in [("2019", "1.20.0"), ("2022", "1.30.0"), ("2025", "1.36.4")] {
         let selection = ImageDefinition { windows: Some(release.to_owned()), ..azure(kubernetes) };
         let (_, machine) = made_in(&selection, &trees);
@@ -111,11 +112,11 @@ fn options(text: &str) -> BTreeMap<&str, &str> {
 /// D4: what a target says of its clock reaches the machine.
 #[test]
 fn d4_the_clock_is_the_targets() {
-    let trees = trees(None).expect("the catalog");
-    let mut plan = plan(&azure("1.36.4"), &trees).expect("a plan");
+    let trees = read_trees(None).expect("the catalog");
+    let mut plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
     for utc in [false, true] {
         plan.target.image.as_mut().expect("image").guest.rtc_utc = utc;
-        let (guest, _) = predicted(&plan, &trees).expect("a machine");
+        let (guest, _) = predict_machine(&plan, &trees).expect("a machine");
         let text = file(&guest, r"\cloudbase-init.conf").content.clone().expect("content");
         assert_eq!(options(&text)["real_time_clock_utc"], utc.to_string());
     }
@@ -221,7 +222,7 @@ fn d8_no_remote_management_is_left() {
 /// D9: no resource holds a password; accounts are made by the platform, at first boot.
 #[test]
 fn d9_no_password_is_in_a_plan() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     for kubernetes in ["1.20.0", "1.36.4"] {
         let (guest, _) = made_in(&azure(kubernetes), &trees);
         let text = imagegen::guest::plan_json(&guest.plan).to_lowercase();
@@ -238,8 +239,8 @@ fn d9_no_password_is_in_a_plan() {
 /// D10: an unknown name in a step or template is an error and never an empty text.
 #[test]
 fn d10_an_undefined_name_is_an_error() {
-    let mut trees = trees(None).expect("the catalog");
-    let plan = plan(&azure("1.36.4"), &trees).expect("a plan");
+    let mut trees = read_trees(None).expect("the catalog");
+    let plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
     let mut files = BTreeMap::new();
     for folder in ["steps", "templates", "engine", "resources"] {
         for path in trees.provisioners.list(folder) {
@@ -253,7 +254,7 @@ fn d10_an_undefined_name_is_an_error() {
     let template = files.get_mut("templates/crictl.yaml").expect("template");
     template.extend_from_slice(b"debug: {{ runtime.debug }}\n");
     trees.provisioners = imagegen::embedded::Tree::loaded("provisioners".to_owned(), files);
-    let error = format!("{:#}", predicted(&plan, &trees).expect_err("an undefined name"));
+    let error = format!("{:#}", predict_machine(&plan, &trees).expect_err("an undefined name"));
     assert!(error.contains("templates/crictl.yaml") && error.contains("debug"), "{error}");
 }
 
@@ -261,7 +262,7 @@ fn d10_an_undefined_name_is_an_error() {
 /// `combinations`), so none can lack one; this holds the sets against each other.
 #[test]
 fn d11_every_release_is_made_by_some_line() {
-    let trees = trees(None).expect("the catalog");
+    let trees = read_trees(None).expect("the catalog");
     let mut made = BTreeSet::new();
     for minor in trees.catalog.kubernetes_minors() {
         let line = trees.catalog.kubernetes(&minor).expect("line");
@@ -275,8 +276,8 @@ fn d11_every_release_is_made_by_some_line() {
 /// D12: what a check asks for is on the machine: a service that nobody brings is refused.
 #[test]
 fn d12_a_check_of_what_nobody_installs_is_refused() {
-    let mut trees = trees(None).expect("the catalog");
-    let plan = plan(&azure("1.36.4"), &trees).expect("a plan");
+    let mut trees = read_trees(None).expect("the catalog");
+    let plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for folder in ["steps", "templates", "engine", "resources"] {
         for path in trees.provisioners.list(folder) {
@@ -291,6 +292,6 @@ fn d12_a_check_of_what_nobody_installs_is_refused() {
         .replacen(r#""serviceName": "containerd""#, r#""serviceName": "VMTools""#, 1)
         .into();
     trees.provisioners = imagegen::embedded::Tree::loaded("provisioners".to_owned(), files);
-    let error = format!("{:#}", predicted(&plan, &trees).expect_err("an unknown service"));
+    let error = format!("{:#}", predict_machine(&plan, &trees).expect_err("an unknown service"));
     assert!(error.contains("service-unknown") && error.contains("VMTools"), "{error}");
 }

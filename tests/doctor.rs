@@ -11,7 +11,7 @@ fn doctor() -> Test {
 #[test]
 fn a_fresh_machine_misses_variables_and_nothing_is_made() {
     let test = doctor().line("--store store");
-    let ran = test.fails(7, &["a build would miss", "hint:"]);
+    let ran = test.fails(3, &["a build would miss", "hint:"]);
     assert!(ran.stdout.contains("will be downloaded"), "{}", ran.stdout);
     assert!(!test.exists("store"));
 }
@@ -27,7 +27,7 @@ fn a_target_without_packer_is_ready_when_the_store_is_stocked() {
 
 #[test]
 fn offline_names_what_the_store_lacks() {
-    let ran = doctor().line("--store store --offline").fails(7, &["packer", "artifacts"]);
+    let ran = doctor().line("--store store --offline").fails(3, &["packer", "artifacts"]);
     assert!(ran.stdout.contains("0 of "), "{}", ran.stdout);
 }
 
@@ -46,14 +46,14 @@ fn no_secret_is_shown() {
 #[test]
 fn a_store_that_cannot_be_written_is_missing() {
     // Below a file: that holds for root, too.
-    let ran = doctor().file("file", "").line("--store file/store").fails(7, &["store"]);
+    let ran = doctor().file("file", "").line("--store file/store").fails(3, &["store"]);
     assert!(ran.stdout.contains("cannot be written"), "{}", ran.stdout);
 }
 
 #[test]
 fn a_lock_of_another_selection_is_stale() {
     let test = doctor().file("imagegen.lock.json", r#"{"schema":"imagegen.dev/lock/v0"}"#);
-    let ran = test.fails(7, &["lockfile"]);
+    let ran = test.fails(3, &["lockfile"]);
     assert!(ran.stdout.contains("imagegen.dev/lock/v0"), "{}", ran.stdout);
 }
 

@@ -108,7 +108,7 @@ fn overrides_that_cannot_be_meant_are_refused() {
             3,
             "nothing in this image uses the component wins",
         ),
-        (&["--override", "kubelet.uri=x"], 2, "COMPONENT.FIELD=VALUE"),
+        (&["--override", "kubelet.uri=x"], 3, "COMPONENT.FIELD=VALUE"),
         (
             &[
                 "--override",
@@ -116,7 +116,7 @@ fn overrides_that_cannot_be_meant_are_refused() {
                 "--override",
                 "kubelet.signature.key=private.pem",
             ],
-            2,
+            3,
             "is a private key",
         ),
         (&["--overrides", "bad.json"], 3, "bad.json"),
@@ -155,7 +155,7 @@ fn a_policy_says_rule_artifact_and_remedy() {
             "--k8s 1.20.0",
             3,
             &[
-                "wins 0.1.3: the component is forbidden (rule `forbiddenComponents`)",
+                "wins 0.1.3: the component is forbidden [forbiddenComponents]",
                 "hint: choose `--host-access services`",
             ][..],
         ),
@@ -163,13 +163,13 @@ fn a_policy_says_rule_artifact_and_remedy() {
             r#"{"name": "p", "allowedHosts": ["github.com"]}"#,
             "--k8s 1.36.0",
             3,
-            &["it comes from dl.k8s.io (rule `allowedHosts`)", "--mirror"],
+            &["it comes from dl.k8s.io [allowedHosts]", "--mirror"],
         ),
         (
             r#"{"name": "p", "refuseBelowSecurityFloor": true}"#,
             "--k8s 1.20.0",
             3,
-            &["CVE-", "rule `refuseBelowSecurityFloor`"],
+            &["CVE-", "[refuseBelowSecurityFloor]"],
         ),
         (
             r#"{"name": "p", "minimumConfidence": "authoritative"}"#,
@@ -181,13 +181,13 @@ fn a_policy_says_rule_artifact_and_remedy() {
             r#"{"name": "p", "allowedPublishers": ["CN=Somebody Else"]}"#,
             "--k8s 1.36.0",
             3,
-            &["rule `allowedPublishers`", "cloudbase-init"],
+            &["[allowedPublishers]", "cloudbase-init"],
         ),
         (
             r#"{"name": "p", "require": [{"id": "sig", "components": ["contain*"], "anyOf": ["openpgp"]}]}"#,
             "--k8s 1.36.0",
             3,
-            &["rule `require sig`", "must be proven by openpgp"],
+            &["[require sig]", "must be proven by openpgp"],
         ),
         (r#"{"name": "p", "allowedhosts": []}"#, "--k8s 1.36.0", 3, &["policy.json", "allowedhosts"]),
     ] {

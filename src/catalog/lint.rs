@@ -4,28 +4,13 @@
 //! up behind a real SHA-1. Each rule has a failing example in the tests.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
+use crate::diagnostic::Finding;
 use crate::model::component::{Component, Confidence, Pin, Release};
 use crate::model::kubernetes::{FlagRule, FlagTable, KubernetesLine};
 use crate::model::rules::Contents;
 
 use super::Catalog;
-
-/// One thing found, with the rule that found it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Finding {
-    pub rule: &'static str,
-    pub file: String,
-    pub message: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} [{}]", self.file, self.message, self.rule)
-    }
-}
 
 struct Report<'a> {
     catalog: &'a Catalog,
@@ -34,7 +19,7 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn add(&mut self, rule: &'static str, path: &str, message: String) {
-        self.findings.push(Finding { rule, file: self.catalog.file(path), message });
+        self.findings.push(Finding::new(rule, message, "").with_subject(self.catalog.file(path)));
     }
 }
 

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::catalog::Catalog;
+use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 use crate::guest::{AppliedFlag, Renderer as Values, applied_flags};
-use crate::join::Problem;
 use crate::model::choice::{Cni, HostAccess, Runtime};
 use crate::model::cluster::{ClusterIndex, HnsNetwork};
 use crate::model::kubernetes::FlagTable;
@@ -25,7 +25,7 @@ pub fn facts(
     catalog: &Catalog,
     index: &ClusterIndex,
     paths: &Value,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Finding>,
 ) -> Result<Value, ClusterError> {
     let at_least = |bound: &'static str| plan.kubernetes >= Version::literal(bound);
     let (hns, source_vip) = hns(input, plan, index, problems);
@@ -117,7 +117,7 @@ fn hns(
     input: &ClusterInput,
     plan: &Plan,
     index: &ClusterIndex,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Finding>,
 ) -> (String, String) {
     let known: Option<&HnsNetwork> = index.networks.iter().find(|network| network.cni == plan.cni.as_str());
     let name = input.hns_network.clone().or_else(|| known.and_then(|network| network.network.clone()));
@@ -125,7 +125,7 @@ fn hns(
         return (name.unwrap_or_default(), String::new());
     }
     if name.is_none() {
-        problems.push(Problem::new(
+        problems.push(Finding::new(
             "hns-network-missing",
             format!(
                 "kube-proxy needs the name of the HNS network, which the pod network `{}` does not tell",
@@ -137,7 +137,7 @@ fn hns(
     let access = plan.host_access.as_str();
     let source = known.and_then(|network| network.source_vip.get(access)).cloned();
     if source.is_none() && (plan.cni.is_overlay() || plan.cni == Cni::Calico) {
-        problems.push(Problem::new(
+        problems.push(Finding::new(
             "source-address-unknown",
             format!("kube-proxy needs a source address on the overlay `{}`, and `{access}` has no way to find one", plan.cni),
             "choose `--cni flannel-overlay`, or `--host-access services`",
@@ -216,7 +216,7 @@ fn images(
     input: &ClusterInput,
     index: &ClusterIndex,
     facts: &Value,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Finding>,
 ) -> Result<Value, ClusterError> {
     let renderer = Renderer::new(facts);
     let mut images = Map::new();
@@ -230,14 +230,14 @@ fn images(
     for (name, reference) in &input.images {
         if !images.contains_key(name) {
             let suggestion = did_you_mean(name, index.images.iter().map(|image| image.name.as_str()));
-            problems.push(Problem::new(
+            problems.push(Finding::new(
                 "image-unknown",
                 format!("no manifest uses an image `{name}`"),
                 suggestion,
             ));
         }
         if !is_fixed(reference) {
-            problems.push(Problem::new(
+            problems.push(Finding::new(
                 "image-floating",
                 format!("the image reference `{reference}` names neither a digest nor a tag but `latest`"),
                 "write it as REGISTRY/NAME@sha256:DIGEST or REGISTRY/NAME:TAG",

@@ -2,7 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use crate::join::{Problem, endpoint_problem, is_subdomain};
+use crate::diagnostic::Finding;
+use crate::join::{endpoint_problem, is_subdomain};
 use crate::model::choice::{Cni, HostAccess};
 use crate::model::plan::Plan;
 
@@ -53,13 +54,13 @@ pub(super) fn dns(input: &ClusterInput) -> String {
     }
 }
 
-pub(super) fn check(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Problem>) {
+pub(super) fn check(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
     if let Some(endpoint) = &input.endpoint {
         problems.extend(endpoint_problem(endpoint));
     }
     let agents = plan.host_access != HostAccess::Services || plan.cni == Cni::Calico;
     if agents && input.endpoint.is_none() {
-        problems.push(Problem::new(
+        problems.push(Finding::new(
             "endpoint-missing",
             "the API server's address is missing: before kube-proxy runs, the service's leads nowhere",
             "add `--endpoint HOST:PORT`",
@@ -69,10 +70,10 @@ pub(super) fn check(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Proble
     names(input, problems);
 }
 
-fn names(input: &ClusterInput, problems: &mut Vec<Problem>) {
+fn names(input: &ClusterInput, problems: &mut Vec<Finding>) {
     let mut demand = |good: bool, what: &str, text: &str, instead: &str| {
         if !good {
-            problems.push(Problem::new(
+            problems.push(Finding::new(
                 "name-format",
                 format!("{what} `{text}` is no name that Kubernetes takes"),
                 instead,
@@ -95,7 +96,7 @@ fn names(input: &ClusterInput, problems: &mut Vec<Problem>) {
     }
 }
 
-fn networks(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Problem>) {
+fn networks(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
     let mut named: Vec<(&str, &str)> =
         vec![("--pod-subnet", &input.pod_subnet), ("--service-subnet", &input.service_subnet)];
     named.extend(input.node_subnets.iter().map(|text| ("--node-subnet", text.as_str())));
@@ -103,7 +104,7 @@ fn networks(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Problem>) {
     for (flag, text) in named {
         let Some(network) = Network::parse(text) else {
             let message = format!("`{flag} {text}` is no IPv4 network");
-            problems.push(Problem::new(
+            problems.push(Finding::new(
                 "network-format",
                 message,
                 "write it as 10.244.0.0/16, without bits behind the prefix",
@@ -115,7 +116,7 @@ fn networks(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Problem>) {
             .find(|(other, _, known)| (*other != flag || flag != "--node-subnet") && known.overlaps(network))
         {
             let message = format!("`{flag} {text}` overlaps `{other} {theirs}`");
-            problems.push(Problem::new("network-overlap", message, "give each network addresses of its own"));
+            problems.push(Finding::new("network-overlap", message, "give each network addresses of its own"));
         }
         known.push((flag, text, network));
     }
@@ -123,11 +124,11 @@ fn networks(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Problem>) {
         && !dns.parse().is_ok_and(|address| services.holds(address))
     {
         let message = format!("`--dns {dns}` is no address of the service network {}", input.service_subnet);
-        problems.push(Problem::new("dns-outside", message, "give the address of the service `kube-dns`"));
+        problems.push(Finding::new("dns-outside", message, "give the address of the service `kube-dns`"));
     }
     let bridged = matches!(plan.cni, Cni::FlannelHostgw | Cni::WinBridge | Cni::Sdnbridge);
     if bridged && input.node_subnets.is_empty() {
-        problems.push(Problem::new(
+        problems.push(Finding::new(
             "node-subnet-missing",
             "the network of the nodes is missing: traffic from pods to nodes would be translated",
             "add `--node-subnet NETWORK`",

@@ -6,21 +6,22 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::bake::{self, BakedImage, Options};
+use crate::acquire::{Acquirer, ProvenPlan, acquire_tools, open_fetcher, pin_plan, prove_plan};
+use crate::bake::{self, Bake, BakedImage};
 use crate::bundle::{Content, Part, pack};
+use crate::catalog::Trees;
 use crate::cli::{BuildArgs, RenderArgs, WorkspaceArgs};
+use crate::diagnostic::Result;
 use crate::fetch::Fetched;
 use crate::io::fs;
-use crate::lock::Lock;
+use crate::lock::{Lock, PinnedPlan};
 use crate::model::choice::Delivery;
 use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
-use crate::prove::{Depth, VerifiedArtifact};
 use crate::render::{self, Workspace};
+use crate::selection::{predict_machine, read_trees, resolve_locked_plan};
+use crate::trust::admit;
 use crate::ui::Printer;
 
-use super::fetch::{Job, pin_online, tools};
-use super::network::fetcher;
-use super::prepare::{Trees, locked_plan_and_policy, predicted, trees};
 use super::scripts::own_scripts;
 
 /// What `build --no-bake` and `render` say.
@@ -35,64 +36,70 @@ pub struct RenderOutput {
     pub warnings: Vec<Warning>,
 }
 
-pub(super) fn render(args: &RenderArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let mut trees = trees(manifests)?;
-    let (mut plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+pub(super) fn render(args: &RenderArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let mut trees = read_trees(manifests)?;
+    let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     own_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
-    write(plan, &args.workspace, &trees, printer)?.say(printer)
+    write(&plan, &args.workspace, &trees, printer)?.say(&plan, printer)
 }
 
-pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let mut trees = trees(manifests)?;
-    let (mut plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let mut trees = read_trees(manifests)?;
+    let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     own_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
-    // With `--locked` nothing is pinned here: the lock is what was reviewed.
-    if !args.no_bake && !args.lock.locked {
-        bake::check(&plan)?;
-        pin_online(&mut plan, &policy, &trees, &args.network, false, printer)?;
-    }
-    let written = write(plan, &args.workspace, &trees, printer)?;
     if args.no_bake {
-        return written.say(printer);
+        return write(&plan, &args.workspace, &trees, printer)?.say(&plan, printer);
     }
+    bake::require_variables(&plan)?;
+    let open = || open_fetcher(&args.network, &policy);
+    let jobs = args.network.jobs;
+    let mut earlier = Vec::new();
+    // With `--locked` nothing is pinned here: the lock is what was reviewed.
+    if !args.lock.locked && plan.unpinned().next().is_some() {
+        let fetcher = open()?;
+        let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
+        earlier = pin_plan(&mut plan, false, &acquirer)?;
+    }
+    let written = write(&plan, &args.workspace, &trees, printer)?;
     printer.note(&format!("workspace: {}", written.folder.display()));
-    let pinned = written.lock.pinned()?;
-    let packs = written.plan.target.image.is_none();
-    if packs && written.plan.delivery != Delivery::Media {
-        // Nothing is paid for here: the machine itself fetches, and checks every digest.
-        return written.bundle(&[], printer);
+    let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
+    let packs = admitted.pinned().plan().target.image.is_none();
+    if packs && admitted.pinned().plan().delivery != Delivery::Media {
+        // The machine itself downloads, and checks every digest.
+        return written.bundle(admitted.pinned().plan(), &[], printer);
     }
-    if !packs {
-        bake::check(&written.plan)?;
-    }
-    let fetcher = fetcher(&args.network, &policy)?;
-    let job = Job { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
-    let artifacts: Vec<&PlannedArtifact> = written.plan.artifacts().collect();
-    let verified = job.run(&artifacts, Depth::Bytes)?;
+    let fetcher = open()?;
+    let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
+    let proven = prove_plan(admitted, &earlier, &acquirer)?;
     if packs {
-        return written.bundle(&media(&verified, &job.own_files(&written.plan)?), printer);
+        return written.bundle(proven.plan(), &media(&proven), printer);
     }
-    let tools = tools(args.packer.as_ref(), &written.plan, &job)?;
-    let options = Options { tools, on_error: args.on_error };
+    let tools = acquire_tools(args.packer.as_ref(), proven.plan(), &acquirer)?;
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
-    let image =
-        bake::bake(&written.plan, pinned, &verified, &written.folder, &options, &environment, printer)?;
+    let image = Bake {
+        proven: &proven,
+        folder: &written.folder,
+        tools: &tools,
+        on_error: args.on_error,
+        environment: &environment,
+        printer,
+    }
+    .run()?;
     say_image(&image, &written.folder, printer)
 }
 
-/// What goes beside the plan, so that the machine needs no network: files under the digests that the
-/// plan asks for.
-fn media(verified: &[VerifiedArtifact], updates: &[Fetched]) -> Vec<Part> {
+/// Files beside the plan, so that the machine needs no network: by the digests that the plan names.
+fn media(proven: &ProvenPlan) -> Vec<Part> {
     let part = |digest: &str, file: &Fetched| Part::fetched(format!("artifacts/{digest}"), file);
-    let artifacts = verified.iter().filter_map(|verified| {
+    let artifacts = proven.artifacts().iter().filter_map(|verified| {
         let pin = verified.artifact().digest()?;
         Some(part(&pin.digest, verified.fetched()))
     });
-    artifacts.chain(updates.iter().map(|update| part(update.sha256(), update))).collect()
+    artifacts.chain(proven.user_files().iter().map(|file| part(file.sha256(), file))).collect()
 }
 
-fn say_image(image: &BakedImage, folder: &Path, printer: &Printer) -> anyhow::Result<()> {
+fn say_image(image: &BakedImage, folder: &Path, printer: &Printer) -> Result<()> {
     printer.note(&format!("image: {}", folder.join("image.json").display()));
     printer.result(image, || image.artifacts.iter().map(|artifact| format!("{}\n", artifact.id)).collect())
 }
@@ -109,36 +116,34 @@ pub struct BundleOutput {
 }
 
 struct Written {
-    plan: Plan,
-    lock: Lock,
     folder: PathBuf,
     workspace: Workspace,
 }
 
 /// Everything up to the workspace on disk. The plan is resolved, folded and rendered whole before
 /// the first file is written.
-fn write(plan: Plan, workspace: &WorkspaceArgs, trees: &Trees, printer: &Printer) -> anyhow::Result<Written> {
-    let lock = Lock::from_plan(&plan);
-    let (guest, _) = predicted(&plan, trees)?;
-    let rendered = render::render(&plan, &lock, &guest, &trees.packer, &trees.provisioners)?;
+fn write(plan: &Plan, workspace: &WorkspaceArgs, trees: &Trees, printer: &Printer) -> Result<Written> {
+    let lock = Lock::from_plan(plan);
+    let (guest, _) = predict_machine(plan, trees)?;
+    let rendered = render::render(plan, &lock, &guest, &trees.packer, &trees.provisioners)?;
     let folder = workspace.out.clone().unwrap_or_else(|| {
         let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
         Path::new("imagegen-out").join(name)
     });
     // The same lock gives the same archive, so an older one is no loss.
-    let archive = render::archive_names(&plan);
+    let archive = render::archive_names(plan);
     let traces: Vec<&str> = bake::TRACES.iter().copied().chain(archive.iter().map(String::as_str)).collect();
     fs::place(&folder, &rendered.files, &traces, bake::RESULTS, workspace.force)?;
     for warning in &plan.warnings {
         printer.warning(&warning.message);
     }
-    Ok(Written { plan, lock, folder, workspace: rendered })
+    Ok(Written { folder, workspace: rendered })
 }
 
 impl Written {
     /// Packs the workspace of a target without images, and what the machine is to have besides.
-    fn bundle(&self, media: &[Part], printer: &Printer) -> anyhow::Result<()> {
-        let [name, checksum] = render::archive_names(&self.plan);
+    fn bundle(&self, plan: &Plan, media: &[Part], printer: &Printer) -> Result<()> {
+        let [name, checksum] = render::archive_names(plan);
         let path = self.folder.join(&name);
         let files = self.workspace.files.iter();
         let mut parts: Vec<Part> = files
@@ -160,7 +165,7 @@ impl Written {
         printer.result(&output, || format!("{}  {}\n", output.sha256, output.bundle))
     }
 
-    fn say(&self, printer: &Printer) -> anyhow::Result<()> {
+    fn say(&self, plan: &Plan, printer: &Printer) -> Result<()> {
         let output = RenderOutput {
             workspace: self.folder.display().to_string(),
             files: self
@@ -169,9 +174,9 @@ impl Written {
                 .iter()
                 .map(|(name, bytes)| (name.clone(), crate::embedded::sha256(bytes)))
                 .collect(),
-            unpinned: self.plan.unpinned().map(PlannedArtifact::title).collect(),
-            missing: self.plan.missing.clone(),
-            warnings: self.plan.warnings.clone(),
+            unpinned: plan.unpinned().map(PlannedArtifact::title).collect(),
+            missing: plan.missing.clone(),
+            warnings: plan.warnings.clone(),
         };
         printer.result(&output, || self.tree(&output))
     }

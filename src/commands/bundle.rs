@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::bundle::images::{Descriptor, Manifest, choose, hex, layout};
 use crate::bundle::{self, Content, EVIDENCE, Index, IndexedImage, LOCK, OBJECTS, Opened, Part};
 use crate::cli::{BundleArgs, BundleWhat, NetworkArgs};
+use crate::diagnostic::{Result, UsageError};
 use crate::embedded::sha256;
-use crate::error::UsageError;
 use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
 use crate::io::fs;
 use crate::io::http::{Secret, public};
@@ -22,10 +22,11 @@ use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
 use crate::ui::{Downloads, Printer};
 
-use super::fetch::all;
-use super::network::{fetcher, headers, own_files, request, store};
-use super::prepare::{Trees, trees};
 use super::scripts::replace;
+use crate::acquire::collect_outcomes;
+use crate::acquire::{open_fetcher, open_store, read_headers, request_artifact, request_user_files};
+use crate::catalog::Trees;
+use crate::selection::read_trees;
 
 /// What `imagegen bundle` says.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -43,12 +44,12 @@ pub struct BundleOutput {
     pub store: Option<String>,
 }
 
-pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
+pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
     match &args.what {
         BundleWhat::Create { out, lock, images, scripts, network } => {
             let bytes = fs::read(lock)?;
             let lock = Lock::decode(&lock.display().to_string(), &bytes)?;
-            let mut trees = trees(manifests)?;
+            let mut trees = read_trees(manifests)?;
             replace(scripts, &lock.selection.overrides, &mut trees)?;
             let index = create(out, &lock, images, network, &trees, printer)?;
             told(out, &index, lock.artifacts.len(), None, printer)
@@ -61,7 +62,7 @@ pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Prin
             let (opened, place) = if let Some(folder) = as_mirror {
                 (mirror(file, folder, printer)?, folder.display().to_string())
             } else {
-                let store = store(path.as_ref())?;
+                let store = open_store(path.as_ref())?;
                 (bundle::extract(file, &store)?, store.root().display().to_string())
             };
             if let Some(path) = lock {
@@ -72,7 +73,7 @@ pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Prin
     }
 }
 
-fn mirror(file: &Path, folder: &Path, printer: &Printer) -> anyhow::Result<Opened> {
+fn mirror(file: &Path, folder: &Path, printer: &Printer) -> Result<Opened> {
     let mirrored = bundle::extract_mirror(file, folder)?;
     if !mirrored.elsewhere.is_empty() {
         let own = mirrored.elsewhere.join(", ");
@@ -95,7 +96,7 @@ fn told(
     artifacts: usize,
     store: Option<String>,
     printer: &Printer,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let output = BundleOutput {
         bundle: file.display().to_string(),
         files: index.files.len(),
@@ -122,10 +123,10 @@ fn create(
     network: &NetworkArgs,
     trees: &Trees,
     printer: &Printer,
-) -> anyhow::Result<Index> {
-    lock.pinned()?;
+) -> Result<Index> {
+    lock.require_pins()?;
     let mut carry = Carry {
-        fetcher: fetcher(network, &Policy::default())?,
+        fetcher: open_fetcher(network, &Policy::default())?,
         jobs: network.jobs,
         printer,
         parts: Vec::new(),
@@ -143,7 +144,7 @@ fn create(
     names.sort();
     names.dedup();
     for name in names {
-        let image = Reference::parse(name).map_err(|message| UsageError { message, hint: None })?;
+        let image = Reference::parse(name).map_err(|message| UsageError { message, remedy: None })?;
         carried.push(carry.image(name, &image, build)?);
     }
     if !carried.is_empty() {
@@ -153,10 +154,10 @@ fn create(
     Ok(bundle::create(out, carry.parts, carry.origins, carried)?)
 }
 
-fn windows(lock: &Lock) -> anyhow::Result<String> {
+fn windows(lock: &Lock) -> Result<String> {
     Ok(lock.selection.windows.clone().ok_or_else(|| UsageError {
         message: "the lock names no Windows release".to_owned(),
-        hint: Some("run `imagegen lock` to write a new one".to_owned()),
+        remedy: Some("run `imagegen lock` to write a new one".to_owned()),
     })?)
 }
 
@@ -178,22 +179,19 @@ impl Carry<'_> {
         self.parts.push(Part::fetched(format!("{folder}{}", fetched.sha256()), fetched));
     }
 
-    fn fetch(&self, requests: &[Request]) -> anyhow::Result<Vec<Fetched>> {
+    fn fetch(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
         let total = requests.iter().filter_map(|request| request.size).sum();
         let downloads = Downloads::new(self.printer, requests.len(), total);
-        all(self.fetcher.fetch(requests, self.jobs, &downloads), self.printer)
+        collect_outcomes(self.fetcher.fetch(requests, self.jobs, &downloads), self.printer)
     }
 
-    fn artifacts(&mut self, lock: &Lock, trees: &Trees) -> anyhow::Result<()> {
+    fn artifacts(&mut self, lock: &Lock, trees: &Trees) -> Result<()> {
         let requests = lock
             .artifacts
             .iter()
-            .map(|artifact| {
-                let component = trees.catalog.component(&artifact.component).ok();
-                request(artifact, component.as_deref())
-            })
-            .collect::<anyhow::Result<Vec<Request>>>()?;
-        let own = own_files(&lock.selection)?;
+            .map(|artifact| request_artifact(artifact, trees))
+            .collect::<Result<Vec<Request>>>()?;
+        let own = request_user_files(&lock.selection)?;
         for (request, fetched) in own.iter().zip(self.fetch(&own)?) {
             self.file(OBJECTS, &fetched);
             self.origins.insert(request.url.clone(), fetched.sha256().to_owned());
@@ -207,7 +205,7 @@ impl Carry<'_> {
     }
 
     /// The files that proved an artifact, so that it can be proven again without network.
-    fn sidecars(&mut self, artifact: &PlannedArtifact) -> anyhow::Result<()> {
+    fn sidecars(&mut self, artifact: &PlannedArtifact) -> Result<()> {
         let proved = |url: &String| {
             let source = public(url);
             let mut evidence = artifact.evidence.iter();
@@ -221,7 +219,7 @@ impl Carry<'_> {
             .flat_map(|signature| std::iter::once(&signature.url).chain(&signature.certificate_url));
         for url in checksums.chain(signatures) {
             let name = artifact.title();
-            let headers = headers(&artifact.headers, &artifact.component)?;
+            let headers = read_headers(&artifact.headers, &artifact.component)?;
             let bytes = self.fetcher.small(&name, url, 16 << 20, &headers)?;
             let digest = sha256(&bytes);
             self.origins.insert(url.clone(), digest.clone());
@@ -231,12 +229,7 @@ impl Carry<'_> {
     }
 
     /// An image with the manifest that was asked for, and the one for Windows.
-    fn image(
-        &mut self,
-        name: &str,
-        image: &Reference,
-        build: u32,
-    ) -> anyhow::Result<(IndexedImage, Descriptor)> {
+    fn image(&mut self, name: &str, image: &Reference, build: u32) -> Result<(IndexedImage, Descriptor)> {
         let login = self.fetcher.authorize(image)?;
         let (asked, bytes) = self.manifest(name, image, &image.digest, &login)?;
         let (descriptor, bytes, os_version) = match Manifest::decode(name, &bytes)? {
@@ -254,7 +247,7 @@ impl Carry<'_> {
         };
         let Manifest::Image { config, layers } = Manifest::decode(name, &bytes)? else {
             return Err(
-                UsageError { message: format!("{name}: a list of lists of images"), hint: None }.into()
+                UsageError { message: format!("{name}: a list of lists of images"), remedy: None }.into()
             );
         };
         let requests = std::iter::once(&config)
@@ -266,7 +259,7 @@ impl Carry<'_> {
                     ..by_digest(name, &image.blob(&blob.digest), hex(&blob.digest)?, &login)
                 })
             })
-            .collect::<anyhow::Result<Vec<Request>>>()?;
+            .collect::<Result<Vec<Request>>>()?;
         for fetched in self.fetch(&requests)? {
             self.file(bundle::BLOBS, &fetched);
         }
@@ -280,7 +273,7 @@ impl Carry<'_> {
         image: &Reference,
         digest: &str,
         login: &[(String, Secret)],
-    ) -> anyhow::Result<(Fetched, Vec<u8>)> {
+    ) -> Result<(Fetched, Vec<u8>)> {
         let mut request = by_digest(name, &image.manifest(digest), hex(digest)?, login);
         request.max_size = bundle::images::LARGEST_MANIFEST;
         request.headers.push(("Accept".to_owned(), Secret::new(MANIFESTS.to_owned())));

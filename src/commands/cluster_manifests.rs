@@ -9,12 +9,14 @@ use serde_json::Value;
 
 use crate::cli::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs, SelectionArgs};
 use crate::cluster::{self, ClusterInput, Manifest};
+use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::model::cluster::Runner;
 use crate::model::plan::Plan;
 use crate::ui::Printer;
 
-use super::prepare::{Trees, plan_of_nodes, trees};
+use crate::catalog::Trees;
+use crate::selection::{read_trees, resolve_node_plan};
 
 /// One file, as `cluster-manifests --format json` prints it.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -29,8 +31,8 @@ pub(super) fn cluster_manifests(
     args: &ClusterManifestsArgs,
     manifests: Option<&Path>,
     printer: &Printer,
-) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
+) -> Result<()> {
+    let trees = read_trees(manifests)?;
     let plan = nodes(&args.cluster, &trees)?;
     let mut input = input(&args.cluster);
     input.images = args.images.iter().cloned().collect();
@@ -57,7 +59,7 @@ pub(super) fn cluster_manifests(
 }
 
 /// One stream without smoke workloads: what is to be applied.
-fn print(files: &[Manifest], printer: &Printer) -> anyhow::Result<()> {
+fn print(files: &[Manifest], printer: &Printer) -> Result<()> {
     let applied: Vec<Manifest> = files.iter().filter(|file| !file.is_smoke()).cloned().collect();
     printer.result(&outputs(&applied), || {
         applied.iter().map(|file| file.content.as_str()).collect::<Vec<_>>().join("---\n")
@@ -85,12 +87,8 @@ fn outputs(files: &[Manifest]) -> Vec<ManifestOutput> {
     files.iter().map(output).collect()
 }
 
-pub(super) fn conformance(
-    args: &ConformanceArgs,
-    manifests: Option<&Path>,
-    printer: &Printer,
-) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
+pub(super) fn conformance(args: &ConformanceArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let trees = read_trees(manifests)?;
     let plan = nodes(&args.cluster, &trees)?;
     let checks = cluster::conformance(&input(&args.cluster), &plan, &trees.catalog, &paths(&trees)?)?;
     printer.result(&checks, || {
@@ -111,7 +109,7 @@ pub(super) fn conformance(
     })
 }
 
-fn nodes(args: &ClusterArgs, trees: &Trees) -> anyhow::Result<Plan> {
+fn nodes(args: &ClusterArgs, trees: &Trees) -> Result<Plan> {
     let selection = SelectionArgs {
         config: args.config.clone(),
         k8s: args.k8s.clone(),
@@ -121,7 +119,7 @@ fn nodes(args: &ClusterArgs, trees: &Trees) -> anyhow::Result<Plan> {
         component: args.component.clone(),
         ..SelectionArgs::default()
     };
-    plan_of_nodes(&selection, trees)
+    resolve_node_plan(&selection, trees)
 }
 
 fn input(args: &ClusterArgs) -> ClusterInput {
@@ -141,6 +139,6 @@ fn input(args: &ClusterArgs) -> ClusterInput {
     }
 }
 
-fn paths(trees: &Trees) -> anyhow::Result<Value> {
+fn paths(trees: &Trees) -> Result<Value> {
     Ok(trees.provisioners.json("paths.json")?.unwrap_or_default())
 }

@@ -7,12 +7,14 @@ use serde::Serialize;
 
 use crate::catalog::CatalogError;
 use crate::cli::ExplainArgs;
+use crate::diagnostic::Result;
 use crate::guest::guest;
 use crate::model::names::did_you_mean;
 use crate::model::plan::Plan;
 use crate::ui::Printer;
 
-use super::prepare::{Trees, definition, plan, trees};
+use crate::catalog::Trees;
+use crate::selection::{read_definition, read_trees, resolve_plan};
 
 /// One thing that a name means.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -25,12 +27,12 @@ pub struct Explanation {
     pub source: String,
 }
 
-pub(super) fn explain(args: &ExplainArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
-    let (mut definition, _) = definition(&args.selection, &trees)?;
+pub(super) fn explain(args: &ExplainArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let trees = read_trees(manifests)?;
+    let (mut definition, _) = read_definition(&args.selection, &trees)?;
     // Without a target the facts of any will do: most explanations do not depend on it.
     definition.target = definition.target.or_else(|| trees.packer.folders("targets").into_iter().next());
-    let plan = plan(&definition, &trees)?;
+    let plan = resolve_plan(&definition, &trees)?;
     let mut known = Index::default();
     known.components(&plan, &trees)?;
     known.flags(&plan, &trees)?;
@@ -72,7 +74,7 @@ impl Index {
         self.0.entry(key).or_default().push(item);
     }
 
-    fn components(&mut self, plan: &Plan, trees: &Trees) -> anyhow::Result<()> {
+    fn components(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
         for name in trees.catalog.component_names() {
             let component = trees.catalog.component(&name)?;
             let mut lines = vec![component.summary.clone(), format!("licence: {}", component.license)];
@@ -109,7 +111,7 @@ impl Index {
         Ok(())
     }
 
-    fn flags(&mut self, plan: &Plan, trees: &Trees) -> anyhow::Result<()> {
+    fn flags(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
         let table = trees.catalog.flags()?;
         let situation = plan.situation();
         for rule in &table.flags {
@@ -138,7 +140,7 @@ impl Index {
         Ok(())
     }
 
-    fn steps(&mut self, plan: &Plan, trees: &Trees) -> anyhow::Result<()> {
+    fn steps(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
         let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
         for step in &guest.steps {
             let mut lines = vec![step.summary.clone(), format!("{} resources in this plan", step.resources)];
@@ -149,7 +151,7 @@ impl Index {
         Ok(())
     }
 
-    fn rules(&mut self, trees: &Trees) -> anyhow::Result<()> {
+    fn rules(&mut self, trees: &Trees) -> Result<()> {
         for rule in trees.catalog.rules()?.refusals {
             let lines = vec![format!("refused: {}", rule.reason), rule.instead];
             self.add("rule", &rule.id, lines, &rule.source);

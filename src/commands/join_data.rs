@@ -9,14 +9,15 @@ use x509_cert::Certificate;
 use x509_cert::der::{DecodePem as _, Encode as _};
 
 use crate::cli::{JoinDataArgs, SelectionArgs};
+use crate::diagnostic::{Error, InternalError, Result, UsageError};
 use crate::embedded::sha256;
-use crate::error::UsageError;
 use crate::io::fs;
 use crate::join::{Form, JoinError, JoinInput, Places, Secrets, Token, join};
 use crate::model::json;
 use crate::ui::Printer;
 
-use super::prepare::{Trees, plan_of_nodes, trees};
+use crate::catalog::Trees;
+use crate::selection::{read_trees, resolve_node_plan};
 
 /// No token, however much a pipe holds.
 const TOKEN_LIMIT: u64 = 4096;
@@ -36,12 +37,8 @@ pub struct JoinOutput {
     pub file: Option<String>,
 }
 
-pub(super) fn join_data(
-    args: &JoinDataArgs,
-    manifests: Option<&Path>,
-    printer: &Printer,
-) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
+pub(super) fn join_data(args: &JoinDataArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let trees = read_trees(manifests)?;
     let secrets = secrets(args)?;
     let input = input(args)?;
     let selection = SelectionArgs {
@@ -50,7 +47,7 @@ pub(super) fn join_data(
         runtime: args.runtime,
         ..SelectionArgs::default()
     };
-    let plan = plan_of_nodes(&selection, &trees)?;
+    let plan = resolve_node_plan(&selection, &trees)?;
     let data =
         join(&input, &secrets, args.form, &plan, &trees.catalog, &places(&trees, args.signed_scripts)?)?;
     for warning in &data.warnings {
@@ -75,13 +72,13 @@ pub(super) fn join_data(
     })
 }
 
-fn places(trees: &Trees, signed: bool) -> anyhow::Result<Places> {
+fn places(trees: &Trees, signed: bool) -> Result<Places> {
     let paths: Value = trees.provisioners.json("paths.json")?.unwrap_or_default();
     Places::from_paths(&paths, signed)
-        .ok_or_else(|| anyhow::anyhow!("provisioners/paths.json names no place for the join"))
+        .ok_or_else(|| InternalError("provisioners/paths.json names no place for the join".to_owned()).into())
 }
 
-fn input(args: &JoinDataArgs) -> anyhow::Result<JoinInput> {
+fn input(args: &JoinDataArgs) -> Result<JoinInput> {
     let base = match &args.from {
         Some(path) => {
             let bytes = fs::read(path)?;
@@ -115,7 +112,7 @@ fn input(args: &JoinDataArgs) -> anyhow::Result<JoinInput> {
 }
 
 /// SHA-256 over the certificate's SubjectPublicKeyInfo, as kubeadm pins it.
-fn public_key_hash(path: &Path) -> anyhow::Result<String> {
+fn public_key_hash(path: &Path) -> Result<String> {
     let wrong = |why: String| {
         usage(
             format!("{} is no certificate in PEM: {why}", path.display()),
@@ -127,7 +124,7 @@ fn public_key_hash(path: &Path) -> anyhow::Result<String> {
     Ok(format!("sha256:{}", sha256(&key.map_err(|error| wrong(error.to_string()))?)))
 }
 
-fn secrets(args: &JoinDataArgs) -> anyhow::Result<Secrets> {
+fn secrets(args: &JoinDataArgs) -> Result<Secrets> {
     if args.token.is_some() {
         return Err(usage(
             "`--token` is refused: an argument is seen by every user of this machine".to_owned(),
@@ -149,7 +146,7 @@ fn secrets(args: &JoinDataArgs) -> anyhow::Result<Secrets> {
     Ok(Secrets { token, kubeconfig })
 }
 
-fn from_environment(name: &str) -> anyhow::Result<Vec<u8>> {
+fn from_environment(name: &str) -> Result<Vec<u8>> {
     match env::var(name) {
         Ok(value) if !value.is_empty() => Ok(value.into_bytes()),
         // A token in the place of a name must not be repeated.
@@ -164,6 +161,6 @@ fn from_environment(name: &str) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-fn usage(message: String, hint: &str) -> anyhow::Error {
-    UsageError { message, hint: Some(hint.to_owned()) }.into()
+fn usage(message: String, hint: &str) -> Error {
+    UsageError { message, remedy: Some(hint.to_owned()) }.into()
 }

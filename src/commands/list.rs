@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 
 use crate::catalog::Catalog;
 use crate::cli::ListWhat;
+use crate::diagnostic::Result;
 use crate::model::component::{Component, Pin};
 use crate::render;
 use crate::ui::Printer;
 
-use super::prepare::{Trees, trees};
+use crate::catalog::Trees;
+use crate::selection::read_trees;
 
-pub(super) fn list(what: &ListWhat, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
+pub(super) fn list(what: &ListWhat, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let trees = read_trees(manifests)?;
     let rows = match what {
         ListWhat::Targets => targets(&trees)?,
         ListWhat::Kubernetes => kubernetes(&trees.catalog)?,
@@ -30,7 +32,7 @@ pub(super) fn list(what: &ListWhat, manifests: Option<&Path>, printer: &Printer)
 
 type Rows = Vec<(Value, String)>;
 
-fn targets(trees: &Trees) -> anyhow::Result<Rows> {
+fn targets(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.packer.folders("targets") {
         let target = render::target(&trees.packer, &name)?;
@@ -50,7 +52,7 @@ fn targets(trees: &Trees) -> anyhow::Result<Rows> {
     Ok(rows)
 }
 
-fn kubernetes(catalog: &Catalog) -> anyhow::Result<Rows> {
+fn kubernetes(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
     for minor in catalog.kubernetes_minors() {
         let line = catalog.kubernetes(&minor)?;
@@ -74,7 +76,7 @@ fn kubernetes(catalog: &Catalog) -> anyhow::Result<Rows> {
     Ok(rows)
 }
 
-fn windows(catalog: &Catalog) -> anyhow::Result<Rows> {
+fn windows(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in catalog.windows_names() {
         let windows = catalog.windows(&name)?;
@@ -91,7 +93,7 @@ fn windows(catalog: &Catalog) -> anyhow::Result<Rows> {
     Ok(rows)
 }
 
-fn features(catalog: &Catalog) -> anyhow::Result<Rows> {
+fn features(catalog: &Catalog) -> Result<Rows> {
     let rows = catalog.features()?.into_iter().map(|feature| {
         let line = format!("{:<20} {}", feature.name, feature.summary);
         (json!(feature), line)
@@ -99,7 +101,7 @@ fn features(catalog: &Catalog) -> anyhow::Result<Rows> {
     Ok(rows.collect())
 }
 
-fn components(catalog: &Catalog) -> anyhow::Result<Rows> {
+fn components(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in catalog.component_names() {
         let component = catalog.component(&name)?;
@@ -124,7 +126,7 @@ fn pinned(component: &Component) -> Vec<&Pin> {
     pins
 }
 
-fn versions(catalog: &Catalog, name: &str) -> anyhow::Result<Rows> {
+fn versions(catalog: &Catalog, name: &str) -> Result<Rows> {
     let component = catalog.component(name)?;
     Ok(pinned(&component)
         .into_iter()

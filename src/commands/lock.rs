@@ -3,68 +3,70 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::acquire::{Acquirer, Keys, keep_proofs, open_fetcher, pin_plan};
 use crate::cli::LockArgs;
+use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::version::Version;
-use crate::prove::{Keys, keep};
+use crate::selection::{
+    apply_policy, lock_path, predict_machine, read_definition, read_policy, read_trees, resolve_updated_plan,
+};
 use crate::ui::Printer;
+use crate::updates::Upstreams;
 
-use super::fetch::pin_online;
-use super::network::{fetcher, store};
-use super::outdated::Upstreams;
-use super::overrides;
-use super::prepare::{definition, lock_path, plan_with, predicted, trees};
-
-pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
-    let (definition, folder) = definition(&args.selection, &trees)?;
+pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let trees = read_trees(manifests)?;
+    let (definition, folder) = read_definition(&args.selection, &trees)?;
     let path = lock_path(args.lock.as_ref(), &folder);
-    let old = old(&path)?;
+    let old = read_old_lock(&path)?;
     let updated = old.as_ref().map(|lock| lock.updated.clone()).unwrap_or_default();
-    let mut plan = plan_with(&definition, &trees, updated)?;
+    let mut plan = resolve_updated_plan(&definition, &trees, updated)?;
     if let Some(names) = &args.update {
-        let fetcher = fetcher(&args.network, &overrides::read_policy(&args.selection)?)?;
+        let fetcher = open_fetcher(&args.network, &read_policy(&args.selection)?)?;
         let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
-        let updated = newer(&upstreams, names, printer)?;
-        plan = plan_with(&definition, &trees, updated)?;
+        let updated = find_updates(&upstreams, names, printer)?;
+        plan = resolve_updated_plan(&definition, &trees, updated)?;
     }
-    let policy = overrides::policy(&args.selection, &mut plan)?;
+    let policy = apply_policy(&args.selection, &mut plan)?;
     // A lock is a promise that the image can be made.
-    predicted(&plan, &trees)?;
+    predict_machine(&plan, &trees)?;
     // What an older lock has proven of the same files need not be fetched again.
     if let Some(old) = old {
         old.pin(&mut plan);
     }
     let every = args.prove || args.bundles.is_some();
-    let verified = pin_online(&mut plan, &policy, &trees, &args.network, every, printer)?;
-    if let Some(folder) = &args.bundles {
-        let (store, keys) = (store(args.network.store.as_ref())?, Keys::read(trees.catalog.tree())?);
-        for artifact in &verified {
-            for (name, bytes) in keep(artifact, &store, &keys)? {
-                fs::write(&folder.join(name), &bytes)?;
+    if every || plan.unpinned().next().is_some() {
+        let fetcher = open_fetcher(&args.network, &policy)?;
+        let jobs = args.network.jobs;
+        let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
+        let verified = pin_plan(&mut plan, every, &acquirer)?;
+        if let Some(folder) = &args.bundles {
+            let keys = Keys::read(trees.catalog.tree())?;
+            for artifact in &verified {
+                for (name, bytes) in keep_proofs(artifact, fetcher.store(), &keys)? {
+                    fs::write(&folder.join(name), &bytes)?;
+                }
             }
         }
     }
     let lock = Lock::from_plan(&plan);
     fs::write(&path, lock.encode().as_bytes())?;
-    for warning in &plan.warnings {
-        printer.warning(&warning.message);
-    }
+    plan.warnings.iter().for_each(|warning| printer.warning(&warning.message));
     printer.result(&lock, || {
         let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
         format!("{}: {pinned} of {} artifacts pinned\n", path.display(), lock.artifacts.len())
     })
 }
 
-/// The plan's updates with those that publishers have now, each of which is told.
-fn newer(
+/// The plan's updates and those that publishers have now; each new one is printed.
+fn find_updates(
     upstreams: &Upstreams<'_>,
     names: &[String],
     printer: &Printer,
-) -> anyhow::Result<BTreeMap<String, Version>> {
+) -> Result<BTreeMap<String, Version>> {
     let mut updated = upstreams.plan.updated.clone();
-    for row in upstreams.newer(names, printer)? {
+    for row in upstreams.find_updates(names, printer)? {
         let Some(newer) = row.newer else { continue };
         printer.note(&format!("{} {} → {newer}", row.name, row.planned));
         updated.insert(row.name, newer);
@@ -72,9 +74,8 @@ fn newer(
     Ok(updated)
 }
 
-/// The lock in whose place this one comes. One that cannot be read any more is replaced, which is what the
-/// user asked for.
-fn old(path: &Path) -> anyhow::Result<Option<Lock>> {
+/// The lock that is replaced. One that cannot be read is replaced too: that is what the user asked for.
+fn read_old_lock(path: &Path) -> Result<Option<Lock>> {
     let bytes = fs::read_if_there(path)?;
     Ok(bytes.and_then(|bytes| Lock::decode(&path.display().to_string(), &bytes).ok()))
 }

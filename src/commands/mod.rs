@@ -10,12 +10,9 @@ mod fetch;
 mod join_data;
 mod list;
 mod lock;
-mod network;
 mod outdated;
-mod overrides;
 mod pin;
 mod plan;
-pub mod prepare;
 mod schema;
 mod scripts;
 mod store;
@@ -24,6 +21,7 @@ mod verify;
 use std::env;
 
 use crate::cli::{Cli, Command, Global};
+use crate::diagnostic::Result;
 use crate::ui::{Printer, Verbosity};
 
 pub use schema::schemas;
@@ -41,8 +39,8 @@ pub fn printer(global: &Global) -> Printer {
 }
 
 /// # Errors
-/// Whatever the verb meets; `error::class` tells its exit code.
-pub fn run(cli: Cli, printer: &Printer) -> anyhow::Result<()> {
+/// As the verb's stages; its class decides the exit code.
+pub fn run(cli: Cli, printer: &Printer) -> Result<()> {
     let manifests = cli.global.manifests.as_deref();
     match cli.command {
         Command::Build(args) => build::build(&args, manifests, printer),

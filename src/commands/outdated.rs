@@ -1,260 +1,38 @@
-//! `imagegen outdated`, and what `lock --update` moves to: the plan's versions against publishers' lists.
+//! `imagegen outdated`.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::rc::Rc;
 
-use serde::Serialize;
-
+use crate::acquire::open_fetcher;
 use crate::cli::OnlineArgs;
-use crate::error::UsageError;
-use crate::fetch::{FetchError, Fetcher};
-use crate::model::component::Component;
-use crate::model::evidence::ProofKind;
-use crate::model::overrides::mirrored;
-use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::selection::ImageDefinition;
-use crate::model::upstream::UpstreamError;
+use crate::diagnostic::Result;
 use crate::model::version::Version;
-use crate::prove::SIDECAR;
-use crate::resolve::{KUBERNETES, plan_artifact};
+use crate::selection::{read_definition, read_trees, resolve_locked_definition};
 use crate::ui::Printer;
+use crate::updates::{OutdatedOutput, Upstreams};
 
-use super::network::{fetcher, headers};
-use super::prepare::{Trees, definition, locked_plan_of, trees};
-
-/// The longest list: a hundred releases with all their files.
-const LARGEST_LIST: u64 = 32 << 20;
-
-/// What publishers have of one thing that an image holds.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct OutdatedOutput {
-    /// Component, or `kubernetes` for all that has its version.
-    pub name: String,
-    pub planned: Version,
-    /// The newest that this Kubernetes line works with; none where the planned one is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub newer: Option<Version>,
-    /// By what `newer` could be pinned; none where nobody proves it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proof: Option<ProofKind>,
-    /// The newest of all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub newest: Option<Version>,
-    /// Why `lock --update` leaves it where it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub held: Option<String>,
-}
-
-pub(super) fn outdated(args: &OnlineArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
-    let (definition, folder) = definition(&args.selection, &trees)?;
-    let (plan, policy) = locked_plan_of(&definition, &folder, &args.selection, &args.lock, &trees)?;
-    let fetcher = fetcher(&args.network, &policy)?;
+pub(super) fn outdated(args: &OnlineArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let trees = read_trees(manifests)?;
+    let (definition, folder) = read_definition(&args.selection, &trees)?;
+    let (plan, policy) =
+        resolve_locked_definition(&definition, &folder, &args.selection, &args.lock, &trees)?;
+    let fetcher = open_fetcher(&args.network, &policy)?;
     let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
-    let rows = upstreams.ask(&upstreams.subjects()?, printer)?;
+    let rows = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
     printer.result(&rows, || {
         let mut text = format!("{:<28} {:<14} {:<14} {:<14}\n", "", "planned", "newer", "newest");
-        text.extend(rows.iter().map(line));
+        text.extend(rows.iter().map(format_row));
         text
     })
 }
 
-fn line(row: &OutdatedOutput) -> String {
-    let shown = |version: &Option<Version>| version.as_ref().map_or("-", Version::as_str).to_owned();
+fn format_row(row: &OutdatedOutput) -> String {
+    let text = |version: &Option<Version>| version.as_ref().map_or("-", Version::as_str).to_owned();
     let note = match (&row.held, row.proof) {
         (Some(held), _) => format!("held: {held}"),
         (None, Some(proof)) => format!("provable by {}", proof.as_str()),
         (None, None) => String::new(),
     };
-    let (newer, newest) = (shown(&row.newer), shown(&row.newest));
+    let (newer, newest) = (text(&row.newer), text(&row.newest));
     let line = format!("{:<28} {:<14} {newer:<14} {newest:<14} {note}", row.name, row.planned);
     format!("{}\n", line.trim_end())
-}
-
-/// What asking publishers needs.
-pub(super) struct Upstreams<'a> {
-    pub plan: &'a Plan,
-    /// As the user has it, before defaults are written out.
-    pub definition: &'a ImageDefinition,
-    pub trees: &'a Trees,
-    pub fetcher: &'a Fetcher,
-}
-
-/// Something of the plan that has a version of its own.
-pub(super) struct Subject<'a> {
-    name: &'a str,
-    artifact: &'a PlannedArtifact,
-    component: Rc<Component>,
-}
-
-impl Upstreams<'_> {
-    /// What an update of these names, or of everything that is not held, moves to.
-    ///
-    /// # Errors
-    /// A name is none of the plan, or is held where it is; a list cannot be had.
-    pub(super) fn newer(&self, names: &[String], printer: &Printer) -> anyhow::Result<Vec<OutdatedOutput>> {
-        let mut subjects = self.subjects()?;
-        if let Some(unknown) = names.iter().find(|name| !subjects.iter().any(|it| it.name == *name)) {
-            return Err(self.unknown(unknown, &subjects));
-        }
-        subjects.retain(|subject| names.is_empty() || names.iter().any(|name| name == subject.name));
-        let rows = self.ask(&subjects, printer)?;
-        if let Some((row, held)) = rows.iter().find_map(|row| Some((row, row.held.as_ref()?)))
-            && !names.is_empty()
-        {
-            return Err(UsageError {
-                message: format!("--update {0}: {0} stays at {1}: {held}", row.name, row.planned),
-                hint: Some("`imagegen outdated` shows what can be updated".to_owned()),
-            }
-            .into());
-        }
-        Ok(rows.into_iter().filter(|row| row.newer.is_some() && row.held.is_none()).collect())
-    }
-
-    fn unknown(&self, name: &str, subjects: &[Subject<'_>]) -> anyhow::Error {
-        let follows = self.plan.artifacts().any(|artifact| artifact.component == name);
-        let names: Vec<&str> = subjects.iter().map(|subject| subject.name).collect();
-        UsageError {
-            message: format!("--update {name}: this image has no version of its own for it"),
-            hint: Some(if follows {
-                format!("{name} has the version of Kubernetes: `--update {KUBERNETES}`")
-            } else {
-                format!("name one of {}", names.join(", "))
-            }),
-        }
-        .into()
-    }
-
-    /// One for each version that can move; all that has Kubernetes' version is one.
-    pub(super) fn subjects(&self) -> anyhow::Result<Vec<Subject<'_>>> {
-        let contents = self.trees.catalog.contents()?;
-        let parts = contents.groups.iter().flat_map(|group| group.alternatives.iter().flatten());
-        let follow: BTreeSet<&str> =
-            parts.filter(|part| part.follows_kubernetes).map(|part| part.component.as_str()).collect();
-        let mut subjects: Vec<Subject<'_>> = Vec::new();
-        for artifact in self.plan.artifacts() {
-            let name = artifact.component.as_str();
-            let name = if follow.contains(name) { KUBERNETES } else { name };
-            if !subjects.iter().any(|known| known.name == name) {
-                let component = self.trees.catalog.component(&artifact.component)?;
-                subjects.push(Subject { name, artifact, component });
-            }
-        }
-        Ok(subjects)
-    }
-
-    pub(super) fn ask(
-        &self,
-        subjects: &[Subject<'_>],
-        printer: &Printer,
-    ) -> anyhow::Result<Vec<OutdatedOutput>> {
-        super::fetch::all(subjects.iter().map(|subject| self.one(subject)).collect(), printer)
-    }
-
-    fn one(&self, subject: &Subject<'_>) -> anyhow::Result<OutdatedOutput> {
-        let planned = &subject.artifact.version;
-        let mut row = OutdatedOutput {
-            name: subject.name.to_owned(),
-            planned: planned.clone(),
-            newer: None,
-            proof: None,
-            newest: None,
-            held: self.held(subject),
-        };
-        let Some(upstream) = &subject.component.upstream else {
-            row.held = row.held.or(Some("the catalog knows no list of its releases".to_owned()));
-            return Ok(row);
-        };
-        let url = upstream.url(&self.plan.line.minor);
-        let moved = mirrored(&self.definition.overrides, &url);
-        let (url, names) = moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
-        let list = match self.small(subject, &url, &names, LARGEST_LIST)? {
-            Ok(list) => list,
-            // Limits of an API are told as `forbidden`, and say nothing about the list.
-            Err(error) if error.failure.code() == "not-found" => {
-                row.held = row.held.or(Some("its publisher has no list of this line".to_owned()));
-                return Ok(row);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let versions = upstream.releases(&list).map_err(|reason| UpstreamError {
-            name: subject.name.to_owned(),
-            url,
-            reason,
-        })?;
-        row.newest = versions.last().cloned();
-        let newer: Vec<Version> =
-            versions.into_iter().filter(|version| version > planned && self.fits(subject, version)).collect();
-        row.newer = newer.last().cloned();
-        if let Some(version) = &row.newer {
-            let artifact = plan_artifact(&subject.component, version, &self.definition.overrides);
-            if let Ok((artifact, _)) = artifact {
-                row.proof = self.proof(subject, &artifact)?;
-            }
-            if row.proof.is_none() {
-                row.held = row.held.or(Some(format!("nobody proves {version}")));
-            }
-        }
-        Ok(row)
-    }
-
-    /// Why the user's own words leave it where it is.
-    fn held(&self, subject: &Subject<'_>) -> Option<String> {
-        if subject.name == KUBERNETES {
-            let asked = self.definition.kubernetes.as_deref().unwrap_or("stable").trim_start_matches('v');
-            if asked != "stable" && asked != self.plan.line.minor {
-                return Some(format!("the selection names {asked}, not a line"));
-            }
-        } else if self.definition.components.contains_key(subject.name) {
-            return Some("the selection names its version".to_owned());
-        }
-        let moves = self.plan.artifacts().filter(|artifact| artifact.version == subject.artifact.version);
-        moves.filter(|it| subject.name == KUBERNETES || it.component == subject.name).find_map(|artifact| {
-            let over = self.definition.overrides.get(&artifact.component)?;
-            let one_file = over.url.as_ref().is_some_and(|url| !url.contains("{version"));
-            let one_digest = over.sha256.is_some() || over.sha512.is_some();
-            (one_file || one_digest).then(|| format!("an override names one file of {}", artifact.component))
-        })
-    }
-
-    fn fits(&self, subject: &Subject<'_>, version: &Version) -> bool {
-        if version.is_prerelease() {
-            return false;
-        }
-        if subject.name == KUBERNETES {
-            return version.minor() == self.plan.line.minor;
-        }
-        let choice = self.plan.line.components.get(subject.name);
-        choice.is_none_or(|choice| choice.allowed.contains(version))
-            && subject.component.releases.iter().any(|release| release.versions.contains(version))
-    }
-
-    /// By what the artifact could be pinned. Checksum files are looked for, signatures believed to be there.
-    fn proof(&self, subject: &Subject<'_>, artifact: &PlannedArtifact) -> anyhow::Result<Option<ProofKind>> {
-        if artifact.is_pinned() {
-            return Ok(Some(ProofKind::Pin));
-        }
-        for checksum in &artifact.checksums {
-            match self.small(subject, &checksum.url, &artifact.headers, SIDECAR)? {
-                Ok(_) => return Ok(Some(ProofKind::ChecksumFile)),
-                Err(error) if error.is_absent() || error.is_offline() => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let signature = artifact.signatures.first().map(|signature| signature.kind.proof());
-        Ok(signature.or_else(|| artifact.authenticode.as_ref().map(|_| ProofKind::Authenticode)))
-    }
-
-    /// A publisher's small file.
-    fn small(
-        &self,
-        subject: &Subject<'_>,
-        url: &str,
-        names: &BTreeMap<String, String>,
-        limit: u64,
-    ) -> anyhow::Result<Result<Vec<u8>, FetchError>> {
-        Ok(self.fetcher.small(subject.name, url, limit, &headers(names, subject.name)?))
-    }
 }

@@ -5,30 +5,31 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::catalog::{Catalog, CatalogError, Finding, lint};
+use crate::acquire::ProofScope;
+use crate::catalog::{Catalog, CatalogError, lint};
 use crate::cli::PinArgs;
+use crate::diagnostic::{Error, InternalError, Result, UsageError};
 use crate::embedded::Tree;
-use crate::error::UsageError;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs;
 use crate::model::component::{Component, Confidence, DigestAlgorithm, Pin};
 use crate::model::evidence::Verdict;
 use crate::model::json;
 use crate::model::policy::Policy;
-use crate::prove::Depth;
 use crate::resolve::{ResolveError, plan_artifact};
 use crate::ui::{Downloads, Printer};
 
-use super::fetch::Job;
-use super::network::fetcher;
-use super::overrides::mirror;
-use super::prepare::{Trees, trees};
+use crate::acquire::Acquirer;
+use crate::acquire::open_fetcher;
+use crate::catalog::Trees;
+use crate::selection::mirror_overrides;
+use crate::selection::read_trees;
 
-pub(super) fn pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
+pub(super) fn pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
     let Some(folder) = manifests else {
         return Err(UsageError {
             message: "the built-in catalog cannot be changed".to_owned(),
-            hint: Some(
+            remedy: Some(
                 "write it to a folder with `imagegen catalog export --out DIR`, then `--manifests DIR`"
                     .to_owned(),
             ),
@@ -36,7 +37,7 @@ pub(super) fn pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -
         .into());
     };
     let mut files = fs::read_tree(folder)?;
-    let trees = trees(manifests)?;
+    let trees = read_trees(manifests)?;
     let component = trees.catalog.component(&args.component)?;
     let name = format!("components/{}.json", args.component);
     let path = folder.join(&name);
@@ -44,16 +45,16 @@ pub(super) fn pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -
     let text = with_pins(&path, &files[&name], &added)?;
     let known = lint(&trees.catalog);
     files.insert(name, text.clone().into_bytes());
-    let found: Vec<Finding> = lint(&Catalog::new(Tree::loaded(folder.display().to_string(), files)))
+    let found: Vec<_> = lint(&Catalog::new(Tree::loaded(folder.display().to_string(), files)))
         .into_iter()
         .filter(|finding| !known.contains(finding))
         .collect();
     if let Some(first) = found.first() {
-        return Err(anyhow::Error::new(CatalogError::Lint {
+        return Err(Error::from(CatalogError::Lint {
             catalog: folder.display().to_string(),
             findings: found.len(),
         })
-        .context(format!("not written: {first}")));
+        .with_context(format!("not written: {first}")));
     }
     fs::write(&path, text.as_bytes())?;
     printer.result(&added, || {
@@ -82,11 +83,11 @@ impl Known {
 }
 
 /// What is to be added: the digests that were given, or those of a file.
-fn pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer) -> anyhow::Result<Vec<Pin>> {
+fn pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer) -> Result<Vec<Pin>> {
     if !component.releases.iter().any(|release| release.versions.contains(&args.version)) {
         return Err(UsageError {
             message: format!("no release of {} holds version {}", component.name, args.version),
-            hint: Some(format!("add a range to `releases` in components/{}.json first", component.name)),
+            remedy: Some(format!("add a range to `releases` in components/{}.json first", component.name)),
         }
         .into());
     }
@@ -108,7 +109,7 @@ fn pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer)
         {
             return Err(UsageError {
                 message: format!("the file's digest is {read}, not {given}"),
-                hint: Some("one of them is of another version".to_owned()),
+                remedy: Some("one of them is of another version".to_owned()),
             }
             .into());
         }
@@ -117,14 +118,14 @@ fn pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer)
     if known.digests.is_empty() {
         return Err(UsageError {
             message: "no digest is given".to_owned(),
-            hint: Some("name the file (`--from FILE`), or its digest (`--sha256 HEX`)".to_owned()),
+            remedy: Some("name the file (`--from FILE`), or its digest (`--sha256 HEX`)".to_owned()),
         }
         .into());
     }
     if known.source.is_empty() {
         return Err(UsageError {
             message: "nothing says where the file was found".to_owned(),
-            hint: Some("name it: `--source TEXT`; `--from publisher` names it itself".to_owned()),
+            remedy: Some("name it: `--source TEXT`; `--from publisher` names it itself".to_owned()),
         }
         .into());
     }
@@ -147,30 +148,26 @@ fn pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer)
 }
 
 /// A file behind a URL of the user's.
-fn downloaded(args: &PinArgs, url: &str) -> anyhow::Result<Known> {
+fn downloaded(args: &PinArgs, url: &str) -> Result<Known> {
     let request = Request::unknown(&format!("{} {}", args.component, args.version), url, MAX_SIZE);
-    let fetched = fetcher(&args.network, &Policy::default())?
+    let fetched = open_fetcher(&args.network, &Policy::default())?
         .fetch(&[request], 1, &Downloads::silent())
         .swap_remove(0)?;
     Ok(Known::of(fetched.sha256(), fetched.sha512(), fetched.size()))
 }
 
 /// The publisher's own file, by the proofs that the catalog knows.
-fn published(
-    args: &PinArgs,
-    component: &Component,
-    trees: &Trees,
-    printer: &Printer,
-) -> anyhow::Result<Known> {
-    let (mut artifact, _) = plan_artifact(component, &args.version, &mirror(args.mirror.as_deref()))
-        .map_err(|refusal| ResolveError::Refused(vec![refusal]))?;
+fn published(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer) -> Result<Known> {
+    let (mut artifact, _) =
+        plan_artifact(component, &args.version, &mirror_overrides(args.mirror.as_deref()))
+            .map_err(|refusal| ResolveError::Refused(vec![refusal]))?;
     // It is asked what it is, not whether it is what the catalog says.
     artifact.digests.clear();
     artifact.size = None;
     let policy = Policy::default();
-    let network = fetcher(&args.network, &policy)?;
-    let job = Job { trees, policy: &policy, fetcher: &network, jobs: args.network.jobs, printer };
-    let verified = job.run(&[&artifact], Depth::Publisher)?.swap_remove(0);
+    let network = open_fetcher(&args.network, &policy)?;
+    let acquirer = Acquirer { trees, policy: &policy, fetcher: &network, jobs: args.network.jobs, printer };
+    let verified = acquirer.prove_artifacts(&[&artifact], ProofScope::Publisher)?.swap_remove(0);
     let fetched = verified.fetched();
     let proven =
         verified.artifact().evidence.iter().filter(|proof| proof.verdict >= Verdict::SignedTimeUnproven);
@@ -189,12 +186,16 @@ fn published(
 
 /// The file with the pins in their places: behind those of the same and of lower versions. All
 /// else keeps its order.
-fn with_pins(path: &Path, bytes: &[u8], added: &[Pin]) -> anyhow::Result<String> {
+fn with_pins(path: &Path, bytes: &[u8], added: &[Pin]) -> Result<String> {
     let file = path.display().to_string();
     let mut whole: Value = json::parse(&file, bytes)?;
     let mut pins: Vec<(Pin, Value)> = Vec::new();
     for value in whole["pins"].as_array().into_iter().flatten() {
-        pins.push((serde_json::from_value(value.clone())?, value.clone()));
+        pins.push((
+            serde_json::from_value(value.clone())
+                .map_err(|error| InternalError(format!("{file}: {error}")))?,
+            value.clone(),
+        ));
     }
     for pin in added {
         if pins.iter().any(|(known, _)| {
@@ -203,7 +204,7 @@ fn with_pins(path: &Path, bytes: &[u8], added: &[Pin]) -> anyhow::Result<String>
             continue;
         }
         let place = pins.iter().rposition(|(known, _)| known.version <= pin.version).map_or(0, |at| at + 1);
-        pins.insert(place, (pin.clone(), serde_json::to_value(pin)?));
+        pins.insert(place, (pin.clone(), serde_json::to_value(pin).unwrap_or_default()));
     }
     whole["pins"] = pins.into_iter().map(|(_, value)| value).collect();
     Ok(json::pretty(&whole))

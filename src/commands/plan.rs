@@ -6,13 +6,14 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::cli::PlanArgs;
+use crate::diagnostic::Result;
 use crate::guest::{AppliedStep, Guest};
 use crate::model::plan::{MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning};
 use crate::model::selection::ImageDefinition;
 use crate::ui::Printer;
 
-use super::prepare::{locked_plan_and_policy, predicted, trees};
 use super::scripts::own_scripts;
+use crate::selection::{predict_machine, read_trees, resolve_locked_plan};
 
 /// `imagegen plan --format json`
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -31,11 +32,11 @@ pub struct PlanOutput<'a> {
     pub warnings: &'a [Warning],
 }
 
-pub(super) fn plan(args: &PlanArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let mut trees = trees(manifests)?;
-    let (mut plan, policy) = locked_plan_and_policy(&args.selection, &args.lock, &trees)?;
+pub(super) fn plan(args: &PlanArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let mut trees = read_trees(manifests)?;
+    let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     own_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
-    let (guest, prediction) = predicted(&plan, &trees)?;
+    let (guest, prediction) = predict_machine(&plan, &trees)?;
     if args.state {
         return printer.result(&prediction.machine, || prediction.machine.text());
     }

@@ -6,7 +6,7 @@ use crate::bake::{BakedImage, CheckReport};
 use crate::bundle::Index;
 use crate::cli::SchemaArgs;
 use crate::cluster::PlannedCheck;
-use crate::error::UsageError;
+use crate::diagnostic::{Result, UsageError};
 use crate::join::JoinInput;
 use crate::lock::Lock;
 use crate::machine::{LaterFile, Machine, PortUse};
@@ -41,7 +41,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("component", schema_for!(Component)),
         ("conformance", schema_for!(Vec<PlannedCheck>)),
         ("contents", schema_for!(Contents)),
-        ("doctor", schema_for!(super::doctor::DoctorOutput)),
+        ("doctor", schema_for!(crate::preflight::DoctorOutput)),
         ("explanation", schema_for!(Vec<Explanation>)),
         ("features", schema_for!(Features)),
         ("flags", schema_for!(FlagTable)),
@@ -55,7 +55,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("machine", schema_for!(Machine)),
         ("overrides", schema_for!(Overrides)),
         ("packer", schema_for!(PackerBase)),
-        ("outdated", schema_for!(Vec<super::outdated::OutdatedOutput>)),
+        ("outdated", schema_for!(Vec<crate::updates::OutdatedOutput>)),
         ("plan", schema_for!(PlanOutput<'_>)),
         ("policy", schema_for!(Policy)),
         ("ports", schema_for!(Vec<PortUse>)),
@@ -69,7 +69,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
     ]
 }
 
-pub(super) fn schema(args: &SchemaArgs, printer: &Printer) -> anyhow::Result<()> {
+pub(super) fn schema(args: &SchemaArgs, printer: &Printer) -> Result<()> {
     let schemas = schemas();
     let names: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
     let Some(name) = &args.name else {
@@ -78,7 +78,7 @@ pub(super) fn schema(args: &SchemaArgs, printer: &Printer) -> anyhow::Result<()>
     let Some((_, schema)) = schemas.iter().find(|(known, _)| known == name) else {
         return Err(UsageError {
             message: format!("unknown schema `{name}`"),
-            hint: Some(did_you_mean(name, names)),
+            remedy: Some(did_you_mean(name, names)),
         }
         .into());
     };

@@ -8,8 +8,8 @@ use rustls_pki_types::UnixTime;
 use serde::Serialize;
 
 use crate::cli::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
+use crate::diagnostic::{Result, UsageError};
 use crate::embedded::sha256;
-use crate::error::UsageError;
 use crate::io::{clock, fs};
 use crate::model::json;
 use crate::model::overrides::{Overrides, SCRIPTS};
@@ -20,7 +20,8 @@ use crate::ui::Printer;
 use crate::verify::authenticode;
 use crate::verify::chain::PinnedRoots;
 
-use super::prepare::{Trees, trees};
+use crate::catalog::Trees;
+use crate::selection::read_trees;
 
 /// What `scripts export` and `scripts sign` say.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -31,8 +32,8 @@ pub struct ScriptsOutput {
     pub files: BTreeMap<String, String>,
 }
 
-pub(super) fn scripts(args: &ScriptsArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = trees(manifests)?;
+pub(super) fn scripts(args: &ScriptsArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let trees = read_trees(manifests)?;
     match &args.what {
         ScriptsWhat::Export { out, force } => {
             let files = scripts::exported(&trees.provisioners);
@@ -58,7 +59,7 @@ pub(super) fn scripts(args: &ScriptsArgs, manifests: Option<&Path>, printer: &Pr
     }
 }
 
-fn said(folder: &Path, files: BTreeMap<String, Vec<u8>>, printer: &Printer) -> anyhow::Result<()> {
+fn said(folder: &Path, files: BTreeMap<String, Vec<u8>>, printer: &Printer) -> Result<()> {
     let files = files.into_iter().filter(|(path, _)| path != LIST);
     let files: BTreeMap<String, String> = files.map(|(path, bytes)| (path, sha256(&bytes))).collect();
     let output = ScriptsOutput { folder: folder.display().to_string(), files };
@@ -67,12 +68,12 @@ fn said(folder: &Path, files: BTreeMap<String, Vec<u8>>, printer: &Printer) -> a
 }
 
 /// The scripts of an exported folder.
-fn listed(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+fn listed(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let path = folder.join(LIST);
     let Some(bytes) = fs::read_if_there(&path)? else {
         return Err(UsageError {
             message: format!("{} is not there", path.display()),
-            hint: Some(format!("`imagegen scripts export --out {}` writes it", folder.display())),
+            remedy: Some(format!("`imagegen scripts export --out {}` writes it", folder.display())),
         }
         .into());
     };
@@ -83,7 +84,7 @@ fn listed(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
             Path::new(&path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !inside {
             let message = format!("{}: `{path}` is no path inside the folder", folder.join(LIST).display());
-            return Err(UsageError { message, hint: None }.into());
+            return Err(UsageError { message, remedy: None }.into());
         }
         let bytes = fs::read(&folder.join(&path))?;
         files.insert(path, bytes);
@@ -92,7 +93,7 @@ fn listed(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
 }
 
 /// An encrypted key without passphrase would have the signer ask on the terminal.
-fn passphrase(key: &Path, name: Option<&str>) -> anyhow::Result<Option<Vec<u8>>> {
+fn passphrase(key: &Path, name: Option<&str>) -> Result<Option<Vec<u8>>> {
     let encrypted = String::from_utf8_lossy(&fs::read(key)?).contains("ENCRYPTED");
     let Some(name) = name else {
         if !encrypted {
@@ -100,7 +101,7 @@ fn passphrase(key: &Path, name: Option<&str>) -> anyhow::Result<Option<Vec<u8>>>
         }
         return Err(UsageError {
             message: format!("{} is encrypted", key.display()),
-            hint: Some(
+            remedy: Some(
                 "name the environment variable with its passphrase: `--passphrase-env NAME`".to_owned(),
             ),
         }
@@ -108,7 +109,7 @@ fn passphrase(key: &Path, name: Option<&str>) -> anyhow::Result<Option<Vec<u8>>>
     };
     let value = std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| UsageError {
         message: format!("the environment variable {name} is not set"),
-        hint: Some("it holds the passphrase of the key".to_owned()),
+        remedy: Some("it holds the passphrase of the key".to_owned()),
     })?;
     Ok(Some(value.into_bytes()))
 }
@@ -123,7 +124,7 @@ pub(super) fn own_scripts(
     plan: &mut Plan,
     policy: &Policy,
     trees: &mut Trees,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     replace(args, &plan.selection.overrides, trees)?;
     let Some(rule) = &policy.signed_scripts else { return Ok(()) };
     let roots = PinnedRoots::read(trees.catalog.tree())?;
@@ -138,7 +139,7 @@ pub(super) fn own_scripts(
 ///
 /// # Errors
 /// The folder does not hold the guest's scripts, or an override names one and there is no folder.
-pub(super) fn replace(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut Trees) -> anyhow::Result<()> {
+pub(super) fn replace(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut Trees) -> Result<()> {
     match &args.scripts {
         Some(folder) => {
             let own = fs::read_tree(folder)?;
@@ -149,7 +150,9 @@ pub(super) fn replace(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut 
             if let Some(key) = overrides.keys().find(|key| key.starts_with(SCRIPTS)) {
                 return Err(UsageError {
                     message: format!("an override names {key}, and there is no `--scripts DIR`"),
-                    hint: Some("name the folder that holds the script, or leave the override out".to_owned()),
+                    remedy: Some(
+                        "name the folder that holds the script, or leave the override out".to_owned(),
+                    ),
                 }
                 .into());
             }

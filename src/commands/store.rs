@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::cli::{StoreArgs, StoreWhat};
+use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::io::store::DamagedStore;
 use crate::lock::Lock;
 use crate::ui::Printer;
 
-use super::network::store as open;
+use crate::acquire::open_store;
 
 /// What `store verify` and `store gc` say.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -28,8 +29,8 @@ pub struct StoreOutput {
     pub removed: Vec<String>,
 }
 
-pub(super) fn store(args: &StoreArgs, printer: &Printer) -> anyhow::Result<()> {
-    let store = open(args.store.as_ref())?;
+pub(super) fn store(args: &StoreArgs, printer: &Printer) -> Result<()> {
+    let store = open_store(args.store.as_ref())?;
     let root = store.root().display().to_string();
     match &args.what {
         StoreWhat::Path => printer.result(&root, || format!("{root}\n")),

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::acquire::SIDECAR;
 use crate::bundle;
 use crate::cli::VerifyArgs;
+use crate::diagnostic::{InternalError, Result, UsageError};
 use crate::embedded::{Tree, sha256_bytes};
-use crate::error::UsageError;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, Digests};
 use crate::io::{clock, http};
@@ -20,7 +21,7 @@ use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::policy::Policy;
 use crate::model::resource::{ArchiveFormat, PinAlgorithm};
-use crate::prove::SIDECAR;
+use crate::selection::read_trees;
 use crate::ui::{Downloads, Printer};
 use crate::verify::archive::{self, Limits};
 use crate::verify::sigstore::Signer;
@@ -28,7 +29,7 @@ use crate::verify::{
     NotProven, ProofError, Proven, checksums, cosign, evidence, keyless, minisign, openpgp, sigstore,
 };
 
-use super::network::fetcher;
+use crate::acquire::open_fetcher;
 use whole::{lock_evidence, workspace};
 
 /// What `imagegen verify` says.
@@ -47,8 +48,8 @@ pub struct VerifyOutput {
     pub offers: Vec<String>,
 }
 
-pub(super) fn verify(args: &VerifyArgs, manifests: Option<&Path>, printer: &Printer) -> anyhow::Result<()> {
-    let trees = super::prepare::trees(manifests)?;
+pub(super) fn verify(args: &VerifyArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let trees = read_trees(manifests)?;
     let source = Source { args };
     let path = source.file(&args.file)?;
     if path.is_dir() {
@@ -63,7 +64,7 @@ pub(super) fn verify(args: &VerifyArgs, manifests: Option<&Path>, printer: &Prin
     if args.bundles.is_some() {
         let hint = "a file's own is `--signature` or `--bundle`".to_owned();
         return Err(
-            UsageError { message: "`--bundles` is for lockfiles".to_owned(), hint: Some(hint) }.into()
+            UsageError { message: "`--bundles` is for lockfiles".to_owned(), remedy: Some(hint) }.into()
         );
     }
     if head.starts_with(b"PK") && is_bundle(&path)? {
@@ -97,7 +98,7 @@ pub(super) fn verify(args: &VerifyArgs, manifests: Option<&Path>, printer: &Prin
 }
 
 /// A zip archive that holds an index of ours.
-fn is_bundle(path: &Path) -> anyhow::Result<bool> {
+fn is_bundle(path: &Path) -> Result<bool> {
     let entries = archive::list(fs::open(path)?, ArchiveFormat::Zip, &Limits::default());
     Ok(entries.is_ok_and(|entries| entries.iter().any(|entry| entry.name == "bundle.json")))
 }
@@ -132,34 +133,34 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn file(&self, place: &str) -> anyhow::Result<PathBuf> {
+    fn file(&self, place: &str) -> Result<PathBuf> {
         if !place.contains("://") {
             return Ok(PathBuf::from(place));
         }
-        let network = fetcher(&self.args.network, &Policy::default())?;
+        let network = open_fetcher(&self.args.network, &Policy::default())?;
         let request = Request::unknown(&http::public(place), place, MAX_SIZE);
         let outcomes = network.fetch(&[request], 1, &Downloads::silent());
         match outcomes.into_iter().next() {
             Some(Ok(file)) => Ok(file.path().to_owned()),
             Some(Err(error)) => Err(error.into()),
-            None => Err(anyhow::anyhow!("nothing was fetched")),
+            None => Err(InternalError("nothing was fetched".to_owned()).into()),
         }
     }
 
-    fn bytes(&self, place: &str) -> anyhow::Result<Vec<u8>> {
+    fn bytes(&self, place: &str) -> Result<Vec<u8>> {
         let path = self.file(place)?;
         let bytes = fs::read(&path)?;
         if bytes.len() as u64 > SIDECAR {
             return Err(UsageError {
                 message: format!("{place} is too large to be a proof ({} bytes)", bytes.len()),
-                hint: None,
+                remedy: None,
             }
             .into());
         }
         Ok(bytes)
     }
 
-    fn text(&self, place: &str) -> anyhow::Result<String> {
+    fn text(&self, place: &str) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.bytes(place)?).into_owned())
     }
 }
@@ -182,7 +183,7 @@ impl Job<'_> {
         self.args.at.unwrap_or_else(clock::now)
     }
 
-    fn proofs(&self) -> anyhow::Result<Vec<Evidence>> {
+    fn proofs(&self) -> Result<Vec<Evidence>> {
         let mut found = Vec::new();
         for (algorithm, wanted, actual) in [
             ("SHA-256", &self.args.sha256, &self.digests.sha256),
@@ -243,18 +244,18 @@ impl Job<'_> {
         ))
     }
 
-    fn signer(&self) -> anyhow::Result<Signer<'_>> {
+    fn signer(&self) -> Result<Signer<'_>> {
         match (&self.args.identity, &self.args.issuer) {
             (Some(identity), Some(issuer)) => Ok(Signer { identity, issuer }),
             _ => Err(UsageError {
                 message: "a signature by a certificate proves nothing without an expected signer".to_owned(),
-                hint: Some("add `--identity` and `--issuer`".to_owned()),
+                remedy: Some("add `--identity` and `--issuer`".to_owned()),
             }
             .into()),
         }
     }
 
-    fn signature(&self, bytes: &[u8]) -> anyhow::Result<(ProofKind, Result<Proven, ProofError>)> {
+    fn signature(&self, bytes: &[u8]) -> Result<(ProofKind, Result<Proven, ProofError>)> {
         if let Some(certificate) = &self.args.certificate {
             let certificate = self.source.bytes(certificate)?;
             let signer = self.signer()?;
@@ -268,7 +269,7 @@ impl Job<'_> {
         let Some(key) = &self.args.key else {
             return Err(UsageError {
                 message: "a signature proves nothing without a key".to_owned(),
-                hint: Some(
+                remedy: Some(
                     "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`".to_owned(),
                 ),
             }
@@ -295,7 +296,7 @@ impl Job<'_> {
         let Some(fingerprint) = &self.args.identity else {
             return Err(UsageError {
                 message: "a keyring holds any number of keys".to_owned(),
-                hint: Some("name the key by its whole fingerprint: `--identity FINGERPRINT`".to_owned()),
+                remedy: Some("name the key by its whole fingerprint: `--identity FINGERPRINT`".to_owned()),
             }
             .into());
         };

@@ -1,5 +1,6 @@
 //! Why a file could not be fetched.
 
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::fs::FileError;
 use crate::io::http::{HttpError, public};
 
@@ -9,6 +10,22 @@ use crate::io::http::{HttpError, public};
 pub struct FetchError {
     pub name: String,
     pub failure: Box<FetchFailure>,
+}
+
+impl Classify for FetchError {
+    fn class(&self) -> ErrorClass {
+        match &*self.failure {
+            FetchFailure::Interrupted => ErrorClass::Interrupted,
+            FetchFailure::File(error) => error.class(),
+            FetchFailure::System(_) => ErrorClass::Internal,
+            failure if failure.is_wrong_bytes() || failure.is_forbidden() => ErrorClass::Verification,
+            _ => ErrorClass::Fetch,
+        }
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        self.failure.hint().into_iter().map(str::to_owned).collect()
+    }
 }
 
 /// URLs in the texts are without query.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of process spawning")]
 
+use crate::diagnostic::{Classify, ErrorClass};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
@@ -29,6 +30,12 @@ pub struct Run {
 pub struct ExecError {
     pub program: PathBuf,
     pub source: io::Error,
+}
+
+impl Classify for ExecError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Internal
+    }
 }
 
 /// How a program ended.

@@ -6,6 +6,7 @@ mod scratch;
 mod space;
 mod sums;
 
+use crate::diagnostic::{Classify, ErrorClass};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
@@ -26,6 +27,12 @@ pub struct FileError {
     pub source: io::Error,
 }
 
+impl Classify for FileError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Internal
+    }
+}
+
 pub(super) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
     move |source| FileError { action, path, source }
@@ -42,6 +49,22 @@ pub enum PlaceError {
     Result { path: PathBuf, found: String },
     #[error("{} is a file, not a directory", .path.display())]
     NotADirectory { path: PathBuf },
+}
+
+impl Classify for PlaceError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Render
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::Foreign { .. } | Self::Result { .. } => {
+                vec!["choose another `--out`, or replace it with `--force`".to_owned()]
+            }
+            Self::NotADirectory { .. } => vec!["choose another `--out`".to_owned()],
+            Self::File(_) => Vec::new(),
+        }
+    }
 }
 
 /// # Errors

@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fs::{Digests, FileError, at, digests, remove_if_there};
 use super::http::public;
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::sha256;
 use crate::model::json;
 use crate::model::resource::{PinAlgorithm, is_digest};
@@ -50,6 +51,12 @@ pub struct Object {
 #[derive(Debug, thiserror::Error)]
 #[error("{} damaged files were taken out of the store: {}", .0.len(), .0.join(", "))]
 pub struct DamagedStore(pub Vec<String>);
+
+impl Classify for DamagedStore {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
+}
 
 /// Where a file came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

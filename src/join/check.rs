@@ -1,6 +1,7 @@
 //! The forms of names, hashes and addresses, each with what to write in its place.
 
-use super::{JoinInput, Problem, Secrets};
+use super::{JoinInput, Secrets};
+use crate::diagnostic::Finding;
 
 /// Windows knows a machine by this many characters of its name.
 const NETBIOS: usize = 15;
@@ -24,8 +25,8 @@ pub(super) struct Taint {
     pub effect: String,
 }
 
-pub(super) fn node(input: &JoinInput, secrets: &Secrets, problems: &mut Vec<Problem>) -> Node {
-    let mut keep = |result: Result<(), Problem>| problems.extend(result.err());
+pub(super) fn node(input: &JoinInput, secrets: &Secrets, problems: &mut Vec<Finding>) -> Node {
+    let mut keep = |result: Result<(), Finding>| problems.extend(result.err());
     keep(sources(input, secrets));
     if let Some(endpoint) = &input.endpoint {
         keep(check_endpoint(endpoint));
@@ -46,7 +47,7 @@ pub(super) fn node(input: &JoinInput, secrets: &Secrets, problems: &mut Vec<Prob
     }
     for text in &input.labels {
         match label(text) {
-            Ok(label) if node.labels.iter().any(|(key, _)| *key == label.0) => keep(Err(Problem::new(
+            Ok(label) if node.labels.iter().any(|(key, _)| *key == label.0) => keep(Err(Finding::new(
                 "label-twice",
                 format!("the label `{}` is given twice", label.0),
                 "give it once",
@@ -72,10 +73,10 @@ pub(super) fn node(input: &JoinInput, secrets: &Secrets, problems: &mut Vec<Prob
 }
 
 /// Either token discovery, whole, or a kubeconfig.
-fn sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Problem> {
+fn sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
     if secrets.kubeconfig.is_some() {
         if input.endpoint.is_some() || !input.ca_cert_hashes.is_empty() {
-            return Err(Problem::new(
+            return Err(Finding::new(
                 "discovery-twice",
                 "a discovery kubeconfig names endpoint and CA itself",
                 "give either `--discovery-kubeconfig`, or `--endpoint` with `--ca-cert-hash`",
@@ -95,18 +96,18 @@ fn sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Problem> {
     } else {
         return Ok(());
     };
-    Err(Problem::new("discovery-incomplete", format!("{what} is missing"), instead))
+    Err(Finding::new("discovery-incomplete", format!("{what} is missing"), instead))
 }
 
 /// What is wrong with an API server's `HOST:PORT`.
 #[must_use]
-pub fn endpoint_problem(text: &str) -> Option<Problem> {
+pub fn endpoint_problem(text: &str) -> Option<Finding> {
     check_endpoint(text).err()
 }
 
-fn check_endpoint(text: &str) -> Result<(), Problem> {
+fn check_endpoint(text: &str) -> Result<(), Finding> {
     let refuse = |why: &str| {
-        Err(Problem::new(
+        Err(Finding::new(
             "endpoint-format",
             format!("the endpoint `{text}` {why}"),
             "write it as HOST:PORT, such as `api.example.com:6443` or `[fd00::1]:6443`",
@@ -133,12 +134,12 @@ fn check_endpoint(text: &str) -> Result<(), Problem> {
     if good { Ok(()) } else { refuse("has a host that is no DNS name and no address") }
 }
 
-fn check_hash(text: &str, lower: &str) -> Result<(), Problem> {
+fn check_hash(text: &str, lower: &str) -> Result<(), Finding> {
     let digits = lower.strip_prefix("sha256:").unwrap_or_default();
     if digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(());
     }
-    Err(Problem::new(
+    Err(Finding::new(
         "hash-format",
         format!("the CA hash `{text}` is not `sha256:` and 64 hexadecimal digits"),
         "give the CA itself with `--ca-cert FILE`, and it is computed",
@@ -146,13 +147,13 @@ fn check_hash(text: &str, lower: &str) -> Result<(), Problem> {
 }
 
 /// The node's name is the value of its label `kubernetes.io/hostname` too, which ends at 63.
-fn check_name(name: &str) -> Result<(), Problem> {
+fn check_name(name: &str) -> Result<(), Finding> {
     let instead = "use lower-case letters, digits, `-` and `.`, at most 63 characters, beginning and ending with \
                    a letter or digit";
     if is_subdomain(name, 63) {
         return Ok(());
     }
-    Err(Problem::new("name-format", format!("the node name `{name}` is no DNS-1123 name"), instead))
+    Err(Finding::new("name-format", format!("the node name `{name}` is no DNS-1123 name"), instead))
 }
 
 pub(crate) fn is_subdomain(text: &str, longest: usize) -> bool {
@@ -180,9 +181,9 @@ fn is_qualified(key: &str) -> bool {
     }
 }
 
-fn label(text: &str) -> Result<(String, String), Problem> {
+fn label(text: &str) -> Result<(String, String), Finding> {
     let refuse = |why: &str| {
-        Err(Problem::new(
+        Err(Finding::new(
             "label-format",
             format!("the label `{text}` {why}"),
             "write it as KEY=VALUE with the characters that Kubernetes allows",
@@ -196,7 +197,7 @@ fn label(text: &str) -> Result<(String, String), Problem> {
         return refuse("has no valid value");
     }
     if restricted(key) {
-        return Err(Problem::new(
+        return Err(Finding::new(
             "label-restricted",
             format!("the kubelet may not give itself the label `{key}`"),
             format!(
@@ -228,7 +229,7 @@ fn restricted(key: &str) -> bool {
     own && !ALLOWED.contains(&key) && !below("kubelet.kubernetes.io") && !below("node.kubernetes.io")
 }
 
-fn taint(text: &str) -> Result<Taint, Problem> {
+fn taint(text: &str) -> Result<Taint, Finding> {
     let parsed = text.rsplit_once(':').and_then(|(head, effect)| {
         let (key, value) = head.split_once('=').unwrap_or((head, ""));
         let good = is_qualified(key)
@@ -237,7 +238,7 @@ fn taint(text: &str) -> Result<Taint, Problem> {
         good.then(|| Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned() })
     });
     parsed.ok_or_else(|| {
-        Problem::new(
+        Finding::new(
             "taint-format",
             format!("the taint `{text}` cannot be read"),
             "write it as KEY[=VALUE]:EFFECT with NoSchedule, PreferNoSchedule or NoExecute, such as \
@@ -246,19 +247,19 @@ fn taint(text: &str) -> Result<Taint, Problem> {
     })
 }
 
-fn check_preflight(check: &str) -> Result<(), Problem> {
+fn check_preflight(check: &str) -> Result<(), Finding> {
     let good = !check.is_empty() && check.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if good && !check.eq_ignore_ascii_case("all") {
         return Ok(());
     }
-    Err(Problem::new(
+    Err(Finding::new(
         "preflight-format",
         format!("`{check}` is no single check of kubeadm"),
         "name each check that may fail, as kubeadm prints it in brackets",
     ))
 }
 
-fn check_timeout(timeout: &str) -> Result<(), Problem> {
+fn check_timeout(timeout: &str) -> Result<(), Finding> {
     let mut rest = timeout;
     let mut parts = 0;
     while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0) {
@@ -269,7 +270,7 @@ fn check_timeout(timeout: &str) -> Result<(), Problem> {
     if rest.is_empty() && parts > 0 {
         return Ok(());
     }
-    Err(Problem::new(
+    Err(Finding::new(
         "timeout-format",
         format!("the discovery timeout `{timeout}` is no duration"),
         "write it as `5m0s` or `90s`",
@@ -297,12 +298,12 @@ pub(super) fn warnings(node: &Node) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn refused(input: &JoinInput) -> Vec<&'static str> {
+    fn refused(input: &JoinInput) -> Vec<String> {
         let secrets =
             Secrets { token: super::super::Token::parse("abcdef.0123456789abcdef").ok(), kubeconfig: None };
         let mut problems = Vec::new();
         node(input, &secrets, &mut problems);
-        problems.iter().map(|problem| problem.code).collect()
+        problems.iter().map(|problem| problem.code.clone()).collect()
     }
 
     fn good() -> JoinInput {
@@ -373,14 +374,14 @@ mod tests {
     fn discovery_is_whole_and_one() {
         let secrets = Secrets { token: None, kubeconfig: Some(b"x".to_vec()) };
         assert_eq!(sources(&JoinInput::default(), &secrets), Ok(()));
-        assert_eq!(sources(&good(), &secrets).map_err(|p| p.code), Err("discovery-twice"));
+        assert_eq!(sources(&good(), &secrets).map_err(|p| p.code), Err("discovery-twice".to_owned()));
         let nothing = Secrets::default();
         assert_eq!(
             sources(&good(), &nothing).map_err(|p| p.message),
             Err("the bootstrap token is missing".to_owned())
         );
         let hashless = JoinInput { ca_cert_hashes: Vec::new(), ..good() };
-        assert!(sources(&hashless, &nothing).is_err_and(|p| p.instead.contains("trusts whoever")));
+        assert!(sources(&hashless, &nothing).is_err_and(|p| p.remedy.contains("trusts whoever")));
     }
 
     #[test]

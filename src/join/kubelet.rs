@@ -7,7 +7,8 @@ use crate::model::kubernetes::{KubernetesLine, Program};
 use crate::model::names::did_you_mean;
 use crate::model::plan::Plan;
 
-use super::{JoinError, JoinInput, Problem};
+use super::{JoinError, JoinInput};
+use crate::diagnostic::Finding;
 
 /// Flags that kubeadm or a field of the input sets: giving them twice means that one is lost.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -20,7 +21,7 @@ pub(super) fn arguments(
     input: &JoinInput,
     plan: &Plan,
     catalog: &Catalog,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Finding>,
 ) -> Result<Vec<(String, String)>, JoinError> {
     let mut arguments: Vec<(String, String)> = Vec::new();
     let fixed = fixed(plan, catalog)?;
@@ -28,7 +29,7 @@ pub(super) fn arguments(
         match argument(text, plan, catalog, &fixed)? {
             Ok((name, _)) if arguments.iter().any(|(known, _)| *known == name) => {
                 let message = format!("the kubelet's `--{name}` is given twice");
-                problems.push(Problem::new("argument-twice", message, "give it once"));
+                problems.push(Finding::new("argument-twice", message, "give it once"));
             }
             Ok(argument) => arguments.push(argument),
             Err(problem) => problems.push(problem),
@@ -51,26 +52,26 @@ fn argument(
     plan: &Plan,
     catalog: &Catalog,
     fixed: &[String],
-) -> Result<Result<(String, String), Problem>, JoinError> {
+) -> Result<Result<(String, String), Finding>, JoinError> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         let message = format!("the kubelet argument `{text}` has no value");
-        return Ok(Err(Problem::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
+        return Ok(Err(Finding::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
     };
     // kubeadm joins arguments by blanks, and the service's command line is split at them again.
     if name.starts_with('-') || !value.bytes().all(|b| (b'!'..=b'~').contains(&b) && b != b'"') {
         let message = format!(
             "the kubelet argument `{name}` has leading dashes, or a blank, a quotation mark or a special character in its value"
         );
-        return Ok(Err(Problem::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
+        return Ok(Err(Finding::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
     }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         let message = format!("`{name}` has a place of its own");
-        return Ok(Err(Problem::new("argument-elsewhere", message, *instead)));
+        return Ok(Err(Finding::new("argument-elsewhere", message, *instead)));
     }
     if fixed.iter().any(|known| known == name) {
         let message = format!("the image's kubelet service starts with `--{name}` already");
         let instead = format!("leave it out (`imagegen explain --{name}` says why it is as it is)");
-        return Ok(Err(Problem::new("argument-of-the-image", message, instead)));
+        return Ok(Err(Finding::new("argument-of-the-image", message, instead)));
     }
     let Some(program) = program(plan, catalog)? else { return Ok(Ok((name.to_owned(), value.to_owned()))) };
     if !knows(&program, name) {
@@ -102,7 +103,7 @@ fn knows(program: &Program, flag: &str) -> bool {
     program.flags.iter().any(|known| known.trim_start_matches('-') == flag)
 }
 
-fn unknown(name: &str, plan: &Plan, catalog: &Catalog, program: &Program) -> Result<Problem, JoinError> {
+fn unknown(name: &str, plan: &Plan, catalog: &Catalog, program: &Program) -> Result<Finding, JoinError> {
     let mut minors = Vec::new();
     for minor in catalog.kubernetes_minors() {
         let line = catalog.kubernetes(&minor)?;
@@ -114,7 +115,7 @@ fn unknown(name: &str, plan: &Plan, catalog: &Catalog, program: &Program) -> Res
         (Some(first), Some(last)) => format!("leave it out: kubelets from {first} to {last} have it"),
         _ => did_you_mean(name, program.flags.iter().map(|flag| flag.trim_start_matches('-'))),
     };
-    Ok(Problem::new(
+    Ok(Finding::new(
         "argument-unknown",
         format!("the kubelet of Kubernetes {} has no flag `--{name}`", plan.line.minor),
         instead,
@@ -123,7 +124,7 @@ fn unknown(name: &str, plan: &Plan, catalog: &Catalog, program: &Program) -> Res
 
 /// Gates that graduated are hidden from the help of their line and accepted still: those of the
 /// line before count too.
-fn gates(value: &str, plan: &Plan, catalog: &Catalog) -> Result<Option<Problem>, JoinError> {
+fn gates(value: &str, plan: &Plan, catalog: &Catalog) -> Result<Option<Finding>, JoinError> {
     let minors = catalog.kubernetes_minors();
     let before = minors.iter().take_while(|minor| **minor != plan.line.minor).last();
     let before: Option<KubernetesLine> = before.map(|minor| catalog.kubernetes(minor)).transpose()?;
@@ -136,13 +137,13 @@ fn gates(value: &str, plan: &Plan, catalog: &Catalog) -> Result<Option<Problem>,
         let (gate, state) = pair.split_once('=').unwrap_or((pair, ""));
         if !["true", "false"].contains(&state) {
             let message = format!("the feature gate `{pair}` is neither on nor off");
-            return Ok(Some(Problem::new("gate-format", message, "write it as GATE=true or GATE=false")));
+            return Ok(Some(Finding::new("gate-format", message, "write it as GATE=true or GATE=false")));
         }
         if !known.contains(gate) {
             let message =
                 format!("the kubelet of Kubernetes {} has no feature gate `{gate}`", plan.line.minor);
             let instead = did_you_mean(gate, known.iter().copied());
-            return Ok(Some(Problem::new("gate-unknown", message, instead)));
+            return Ok(Some(Finding::new("gate-unknown", message, instead)));
         }
     }
     Ok(None)

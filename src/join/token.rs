@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Problem;
+use crate::diagnostic::Finding;
 
 /// `abcdef.0123456789abcdef`
 #[derive(Clone, PartialEq, Eq)]
@@ -13,14 +13,14 @@ impl Token {
     ///
     /// # Errors
     /// Another form. The message does not repeat the text: it may be a secret of another kind.
-    pub fn parse(text: &str) -> Result<Self, Problem> {
+    pub fn parse(text: &str) -> Result<Self, Finding> {
         let text = text.trim();
         let good = |part: &str, length: usize| {
             part.len() == length && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         };
         match text.split_once('.') {
             Some((id, secret)) if good(id, 6) && good(secret, 16) => Ok(Self(text.to_owned())),
-            _ => Err(Problem::new(
+            _ => Err(Finding::new(
                 "token-format",
                 "the token is not six and sixteen lower-case letters or digits with a dot between",
                 "make one with `kubeadm token create`",

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::names::closest;
+use crate::diagnostic::{Classify, ErrorClass};
 
 /// A word that is none of a closed set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +16,12 @@ pub struct UnknownName {
     pub what: &'static str,
     pub given: String,
     pub known: Vec<String>,
+}
+
+impl Classify for UnknownName {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
 }
 
 fn suggestion(given: &str, known: &[String]) -> String {

@@ -3,6 +3,7 @@
 mod message;
 mod strict;
 
+use crate::diagnostic::{Classify, ErrorClass};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +20,12 @@ pub struct JsonError {
     /// Path of the value (`pins[3].digest`), or `.` for the whole.
     pub path: String,
     pub message: String,
+}
+
+impl Classify for JsonError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
 }
 
 fn format_path(path: &str) -> String {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::version::Version;
+use crate::diagnostic::{Classify, ErrorClass};
 
 /// A publisher's list of releases. In its `url`, `{minor}` stands for the Kubernetes line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +34,12 @@ pub struct UpstreamError {
     pub name: String,
     pub url: String,
     pub reason: String,
+}
+
+impl Classify for UpstreamError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Fetch
+    }
 }
 
 impl Upstream {

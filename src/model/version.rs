@@ -4,6 +4,7 @@
 //! Dotted numbers decide first; a pre-release (`-rc.1`, `-alpha.2`, `-beta.0`) sorts before the
 //! release it announces; any other rest sorts after it, numbers in it as numbers.
 
+use crate::diagnostic::{Classify, ErrorClass};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -22,6 +23,12 @@ pub struct Version(String);
 pub struct VersionError {
     text: String,
     reason: &'static str,
+}
+
+impl Classify for VersionError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
 }
 
 impl Version {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::diagnostic::Finding;
 use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
 use crate::model::overrides::Overrides;
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 use crate::model::version::Version;
-
-use super::Refusal;
 
 /// The machine that builds, as publishers name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +48,7 @@ pub fn plan_tool(
     version: &Version,
     platform: Platform,
     overrides: &Overrides,
-) -> Result<PlannedArtifact, Refusal> {
+) -> Result<PlannedArtifact, Finding> {
     let mut own = component.clone();
     let name = format!("{}_{}", platform.os, platform.arch);
     own.pins.retain(|pin| pin.platform.as_ref().is_none_or(|known| *known == name));
@@ -71,23 +70,24 @@ pub fn plan_artifact(
     component: &Component,
     version: &Version,
     overrides: &Overrides,
-) -> Result<(PlannedArtifact, Vec<Warning>), Refusal> {
+) -> Result<(PlannedArtifact, Vec<Warning>), Finding> {
     let mut artifact = plan(component, version)?;
     let warnings = super::overrides::apply(&mut artifact, overrides);
     Ok((artifact, warnings))
 }
 
-fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Refusal> {
+fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Finding> {
     let pins: Vec<&Pin> =
         component.pins.iter().filter(|pin| pin.version == *version && pin.usable()).collect();
     let release = component.releases.iter().find(|release| release.versions.contains(version));
     let Some(release) = release else {
-        return Err(Refusal::new(
+        return Err(Finding::new(
             "version-unknown",
             format!("no release of {} holds version {version}", component.name),
             latest(component),
-            &format!("manifests/components/{}.json", component.name),
-        ));
+        )
+        .with_subject(&component.name)
+        .with_source(format!("manifests/components/{}.json", component.name)));
     };
     let pattern = fill(&release.url, version);
     // Bytes that are pinned under another address are better than bytes nobody knows.
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn versions_outside_every_release_are_refused() {
         let refusal = plan(&component(), &"2.0.0".parse().expect("version")).expect_err("refused");
-        assert_eq!(refusal.reason, "no release of thing holds version 2.0.0");
-        assert_eq!(refusal.instead, "choose one that is, such as `--component thing=1.6.0`");
+        assert_eq!(refusal.message, "no release of thing holds version 2.0.0");
+        assert_eq!(refusal.remedy, "choose one that is, such as `--component thing=1.6.0`");
     }
 }

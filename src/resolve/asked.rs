@@ -1,6 +1,7 @@
 //! What a user asks for beside the choices: optional features, updates, mirrors, the network.
 
 use crate::catalog::{Catalog, CatalogError};
+use crate::diagnostic::Finding;
 use crate::model::choice::Runtime;
 use crate::model::feature::Feature;
 use crate::model::names::did_you_mean;
@@ -8,13 +9,13 @@ use crate::model::resource::is_digest;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 
-use super::refusal::{Refusal, ResolveError};
+use super::refusal::ResolveError;
 
 /// The features that were asked for, in the order of the catalog.
 pub(super) fn features(
     catalog: &Catalog,
     situation: &Situation,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Result<Vec<Feature>, ResolveError> {
     let known = catalog.features()?;
     for name in &situation.features {
@@ -27,42 +28,47 @@ pub(super) fn features(
     Ok(asked
         .inspect(|feature| {
             if !situation.holds(&feature.when) {
-                refusals.push(Refusal::new(
-                    "feature-unsupported",
-                    format!("the feature {} cannot be had here: {}", feature.name, feature.reason),
-                    format!("leave out `--feature {}`", feature.name),
-                    &feature.source,
-                ));
+                refusals.push(
+                    Finding::new(
+                        "feature-unsupported",
+                        format!("the feature {} cannot be had here: {}", feature.name, feature.reason),
+                        format!("leave out `--feature {}`", feature.name),
+                    )
+                    .with_subject(&feature.name)
+                    .with_source(&feature.source),
+                );
             }
         })
         .collect())
 }
 
 /// Images are pulled by containerd's own client.
-pub(super) fn images(selection: &ImageDefinition, runtime: Runtime, refusals: &mut Vec<Refusal>) {
+pub(super) fn images(selection: &ImageDefinition, runtime: Runtime, refusals: &mut Vec<Finding>) {
     if runtime == Runtime::Docker && !selection.images.is_empty() {
-        refusals.push(Refusal::new(
-            "image-runtime",
-            "images are pulled into containerd's store alone, and this image has Docker",
-            "leave out `--image`, or choose `--runtime containerd`",
-            "windows-node-spec F3, F4",
-        ));
+        refusals.push(
+            Finding::new(
+                "image-runtime",
+                "images are pulled into containerd's store alone, and this image has Docker",
+                "leave out `--image`, or choose `--runtime containerd`",
+            )
+            .with_subject("images")
+            .with_source("windows-node-spec F3, F4"),
+        );
     }
 }
 
 /// The forms of updates, mirrors and networks.
-pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
+pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
     let updates = selection.updates.clone().unwrap_or_default();
     for kb in updates.kbs.iter().chain(updates.files.iter().map(|file| &file.kb)) {
         let digits = kb.strip_prefix("KB").unwrap_or_default();
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             let remedy = "write it as `KB5058411`".to_owned();
-            refusals.push(Refusal::new(
-                "update-kb",
-                format!("`{kb}` is no update"),
-                remedy,
-                "windows-node-spec B3",
-            ));
+            refusals.push(
+                Finding::new("update-kb", format!("`{kb}` is no update"), remedy)
+                    .with_subject("updates")
+                    .with_source("windows-node-spec B3"),
+            );
         }
     }
     for file in &updates.files {
@@ -70,12 +76,15 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
             || !file.url.starts_with("https://")
             || !file.url.to_lowercase().ends_with(".msu")
         {
-            refusals.push(Refusal::new(
-                "update-file",
-                format!("the file of {} is not pinned: {}", file.kb, file.url),
-                "give the `https` URL of a `.msu` file and its SHA-256 in lower case".to_owned(),
-                "windows-node-spec B3",
-            ));
+            refusals.push(
+                Finding::new(
+                    "update-file",
+                    format!("the file of {} is not pinned: {}", file.kb, file.url),
+                    "give the `https` URL of a `.msu` file and its SHA-256 in lower case".to_owned(),
+                )
+                .with_subject("updates")
+                .with_source("windows-node-spec B3"),
+            );
         }
     }
     volume_plugins(selection, refusals);
@@ -86,12 +95,15 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
             rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['"', '\'', '\\', ' ', '@', '\n']))
         };
         if registry.is_empty() || !registry.bytes().all(plain) || urls.is_empty() || !urls.iter().all(url) {
-            refusals.push(Refusal::new(
-                "mirror",
-                format!("`{registry}` with mirrors {} is no registry with mirrors", urls.join(", ")),
-                "write it as `docker.io=https://mirror.example`, without credentials".to_owned(),
-                "windows-node-spec F1",
-            ));
+            refusals.push(
+                Finding::new(
+                    "mirror",
+                    format!("`{registry}` with mirrors {} is no registry with mirrors", urls.join(", ")),
+                    "write it as `docker.io=https://mirror.example`, without credentials".to_owned(),
+                )
+                .with_subject("mirrors")
+                .with_source("windows-node-spec F1"),
+            );
         }
     }
     let proxy = selection.proxy.clone().unwrap_or_default();
@@ -99,7 +111,11 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
         if value.contains(['"', '\'', '`', '$', '\n', '\r']) {
             let remedy = "write such characters as percent and digits".to_owned();
             let reason = "a proxy holds a character that no URL has".to_owned();
-            refusals.push(Refusal::new("proxy", reason, remedy, "windows-node-spec phase L"));
+            refusals.push(
+                Finding::new("proxy", reason, remedy)
+                    .with_subject("proxy")
+                    .with_source("windows-node-spec phase L"),
+            );
         }
     }
     let network = selection.network.clone().unwrap_or_default();
@@ -107,12 +123,16 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
     for value in values.into_iter().filter(|value| value.contains(['"', '\\', '@', '\n'])) {
         let remedy = "write addresses as `10.96.0.0/12` and names as `cluster.local`".to_owned();
         let reason = format!("`{value}` is no part of a network");
-        refusals.push(Refusal::new("network", reason, remedy, "windows-node-spec 2.2"));
+        refusals.push(
+            Finding::new("network", reason, remedy)
+                .with_subject("network")
+                .with_source("windows-node-spec 2.2"),
+        );
     }
 }
 
 /// Plugins become folders and files, which the kubelet runs as SYSTEM.
-fn volume_plugins(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
+fn volume_plugins(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
     const SOURCE: &str = "windows-node-spec H6";
     let plain = |text: &str| {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
@@ -121,23 +141,29 @@ fn volume_plugins(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
     for (plugin, files) in &selection.volume_plugins {
         let named = plugin.split_once('~').is_some_and(|(vendor, driver)| plain(vendor) && plain(driver));
         if !named || files.is_empty() {
-            refusals.push(Refusal::new(
-                "volume-plugin",
-                format!("`{plugin}` is no volume plugin with files"),
-                "name it as the kubelet looks for it, `microsoft.com~smb.cmd`, with at least one file",
-                SOURCE,
-            ));
+            refusals.push(
+                Finding::new(
+                    "volume-plugin",
+                    format!("`{plugin}` is no volume plugin with files"),
+                    "name it as the kubelet looks for it, `microsoft.com~smb.cmd`, with at least one file",
+                )
+                .with_subject(plugin)
+                .with_source(SOURCE),
+            );
         }
         for file in files
             .iter()
             .filter(|it| !plain(&it.file) || !is_digest(&it.sha256, 64) || !it.url.starts_with("https://"))
         {
-            refusals.push(Refusal::new(
-                "volume-plugin",
-                format!("the file {} of {plugin} is not pinned: {}", file.file, file.url),
-                "give a plain file name, an `https` URL and the SHA-256 in lower case",
-                SOURCE,
-            ));
+            refusals.push(
+                Finding::new(
+                    "volume-plugin",
+                    format!("the file {} of {plugin} is not pinned: {}", file.file, file.url),
+                    "give a plain file name, an `https` URL and the SHA-256 in lower case",
+                )
+                .with_subject(plugin)
+                .with_source(SOURCE),
+            );
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::catalog::Catalog;
+use crate::diagnostic::Finding;
 use crate::model::choice::{HostAccess, Runtime};
 use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
@@ -14,14 +15,14 @@ use crate::model::target::Target;
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
-use super::refusal::{self, Refusal, ResolveError};
+use super::refusal::{self, ResolveError};
 
 pub(super) fn windows(
     catalog: &Catalog,
     line: &KubernetesLine,
     kubernetes: &Version,
     selection: &ImageDefinition,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Result<WindowsRelease, ResolveError> {
     let supported: Vec<&str> = line
         .windows
@@ -36,18 +37,21 @@ pub(super) fn windows(
     let windows = catalog.windows(asked)?;
     if !supported.contains(&asked) {
         let later = refusal::lines_with_windows(catalog, asked);
-        refusals.push(Refusal::new(
-            "windows-unsupported",
-            format!("Kubernetes {kubernetes} is not made for Windows {asked} ({})", windows.title),
-            match later {
-                Some(range) => format!(
-                    "choose `--windows {}`, or Kubernetes {range}, which supports Windows {asked}",
-                    supported.join("` or `--windows ")
-                ),
-                None => format!("choose `--windows {}`", supported.join("` or `--windows ")),
-            },
-            &line.source,
-        ));
+        refusals.push(
+            Finding::new(
+                "windows-unsupported",
+                format!("Kubernetes {kubernetes} is not made for Windows {asked} ({})", windows.title),
+                match later {
+                    Some(range) => format!(
+                        "choose `--windows {}`, or Kubernetes {range}, which supports Windows {asked}",
+                        supported.join("` or `--windows ")
+                    ),
+                    None => format!("choose `--windows {}`", supported.join("` or `--windows ")),
+                },
+            )
+            .with_subject("windows")
+            .with_source(&line.source),
+        );
     }
     Ok(windows)
 }
@@ -55,19 +59,22 @@ pub(super) fn windows(
 pub(super) fn runtime(
     line: &KubernetesLine,
     selection: &ImageDefinition,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Runtime {
     let names: Vec<&str> = line.runtimes.iter().map(|runtime| runtime.name.as_str()).collect();
     let default = names.first().and_then(|name| name.parse().ok()).unwrap_or(Runtime::Containerd);
     let chosen = selection.runtime.unwrap_or(default);
     // A rule of the catalog says better why, where there is one.
     if !names.contains(&chosen.as_str()) && chosen != Runtime::Docker {
-        refusals.push(Refusal::new(
-            "runtime-unsupported",
-            format!("Kubernetes {} does not run with {chosen}", line.minor),
-            format!("choose `--runtime {default}`"),
-            &line.source,
-        ));
+        refusals.push(
+            Finding::new(
+                "runtime-unsupported",
+                format!("Kubernetes {} does not run with {chosen}", line.minor),
+                format!("choose `--runtime {default}`"),
+            )
+            .with_subject("runtime")
+            .with_source(&line.source),
+        );
     }
     chosen
 }
@@ -77,7 +84,7 @@ pub(super) fn host_access(
     line: &KubernetesLine,
     runtime: Runtime,
     selection: &ImageDefinition,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Result<HostAccess, ResolveError> {
     let fits = |name: &str| !(runtime == Runtime::Docker && name == HostAccess::Hostprocess.as_str());
     let default = line
@@ -90,17 +97,20 @@ pub(super) fn host_access(
     let known = line.host_access.iter().any(|choice| choice.name == asked.as_str());
     if !known {
         let range = refusal::lines_with_host_access(catalog, asked)?;
-        refusals.push(Refusal::new(
-            "host-access-unsupported",
-            format!("Kubernetes {} has no host access by `{asked}`", line.minor),
-            match range {
-                Some(range) => {
-                    format!("choose `--host-access {default}`, or Kubernetes {range}, which has it")
-                }
-                None => format!("choose `--host-access {default}`"),
-            },
-            &line.source,
-        ));
+        refusals.push(
+            Finding::new(
+                "host-access-unsupported",
+                format!("Kubernetes {} has no host access by `{asked}`", line.minor),
+                match range {
+                    Some(range) => {
+                        format!("choose `--host-access {default}`, or Kubernetes {range}, which has it")
+                    }
+                    None => format!("choose `--host-access {default}`"),
+                },
+            )
+            .with_subject("hostAccess")
+            .with_source(&line.source),
+        );
     }
     Ok(asked)
 }
@@ -109,7 +119,7 @@ pub(super) fn pause(
     line: &KubernetesLine,
     windows: &WindowsRelease,
     selection: &ImageDefinition,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> String {
     let default = line.pause.windows.get(&windows.release).unwrap_or(&line.pause.default);
     let image = match selection.components.get("pause") {
@@ -121,32 +131,38 @@ pub(super) fn pause(
     };
     let tag = |image: &str| image.rsplit('/').next().unwrap_or(image).to_owned();
     if !windows.pause.iter().any(|known| tag(known) == tag(&image)) {
-        refusals.push(Refusal::new(
-            "pause-build",
-            format!("{image} holds no image for Windows {} (build {})", windows.release, windows.build),
-            match windows.pause.first() {
-                Some(first) => format!(
-                    "choose `--component pause={}` or newer, or another Windows release",
-                    first.rsplit(':').next().unwrap_or(first)
-                ),
-                None => "choose another Windows release".to_owned(),
-            },
-            &windows.source,
-        ));
+        refusals.push(
+            Finding::new(
+                "pause-build",
+                format!("{image} holds no image for Windows {} (build {})", windows.release, windows.build),
+                match windows.pause.first() {
+                    Some(first) => format!(
+                        "choose `--component pause={}` or newer, or another Windows release",
+                        first.rsplit(':').next().unwrap_or(first)
+                    ),
+                    None => "choose another Windows release".to_owned(),
+                },
+            )
+            .with_subject("pause")
+            .with_source(&windows.source),
+        );
     }
     image
 }
 
-pub(super) fn check_image(image: &str, refusals: &mut Vec<Refusal>) {
+pub(super) fn check_image(image: &str, refusals: &mut Vec<Finding>) {
     let pinned =
         image.rsplit_once("@sha256:").is_some_and(|(name, digest)| !name.is_empty() && is_digest(digest, 64));
     if !pinned || image.contains(char::is_whitespace) {
-        refusals.push(Refusal::new(
-            "image-digest",
-            format!("the image `{image}` is not pinned by its digest"),
-            "write it as `registry/name:tag@sha256:<64 digits>`".to_owned(),
-            "images follow tags, digests do not move",
-        ));
+        refusals.push(
+            Finding::new(
+                "image-digest",
+                format!("the image `{image}` is not pinned by its digest"),
+                "write it as `registry/name:tag@sha256:<64 digits>`".to_owned(),
+            )
+            .with_subject("images")
+            .with_source("images follow tags, digests do not move"),
+        );
     }
 }
 
@@ -154,28 +170,34 @@ pub(super) fn packer(
     target: &Target,
     packer: &Version,
     selection: &ImageDefinition,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Option<PlannedPacker> {
     let choice = selection.packer.clone().unwrap_or_default();
     let Some(image) = &target.image else {
         if selection.packer.is_some() {
-            refusals.push(Refusal::new(
-                "packer-unused",
-                format!("target {} is made without Packer", target.name),
-                "leave `packer` out".to_owned(),
-                "the target's descriptor",
-            ));
+            refusals.push(
+                Finding::new(
+                    "packer-unused",
+                    format!("target {} is made without Packer", target.name),
+                    "leave `packer` out".to_owned(),
+                )
+                .with_subject("packer")
+                .with_source("the target's descriptor"),
+            );
         }
         return None;
     };
     let plugin = &image.plugin;
     for name in choice.plugins.keys().filter(|name| **name != plugin.name) {
-        refusals.push(Refusal::new(
-            "packer-plugin",
-            format!("target {} does not use the Packer plugin {name}", target.name),
-            format!("name `{}`, or leave it out", plugin.name),
-            "the target's descriptor",
-        ));
+        refusals.push(
+            Finding::new(
+                "packer-plugin",
+                format!("target {} does not use the Packer plugin {name}", target.name),
+                format!("name `{}`, or leave it out", plugin.name),
+            )
+            .with_subject("packer")
+            .with_source("the target's descriptor"),
+        );
     }
     Some(PlannedPacker {
         version: choice.version.unwrap_or_else(|| packer.clone()),
@@ -193,7 +215,7 @@ pub(super) fn minimum_revision(
     situation: &Situation,
     features: &[Feature],
     variables: &BTreeMap<String, serde_json::Value>,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> u32 {
     let needed = |need: &str| match need {
         "overlay" => situation.cni.is_overlay(),
@@ -215,18 +237,25 @@ pub(super) fn minimum_revision(
     if let (Some(given), Some(image)) = (given, image)
         && given < revision
     {
-        refusals.push(Refusal::new(
-            "minimum-update",
-            format!(
-                "source image {image} is Windows {}.{given}, and {} needs {}.{revision}{}",
-                windows.build,
-                if update.need == "overlay" { format!("CNI {}", situation.cni) } else { update.need.clone() },
-                windows.build,
-                update.kb.as_ref().map(|kb| format!(" ({kb})")).unwrap_or_default()
-            ),
-            "choose a newer `image_version`, or `latest`".to_owned(),
-            &update.source,
-        ));
+        refusals.push(
+            Finding::new(
+                "minimum-update",
+                format!(
+                    "source image {image} is Windows {}.{given}, and {} needs {}.{revision}{}",
+                    windows.build,
+                    if update.need == "overlay" {
+                        format!("CNI {}", situation.cni)
+                    } else {
+                        update.need.clone()
+                    },
+                    windows.build,
+                    update.kb.as_ref().map(|kb| format!(" ({kb})")).unwrap_or_default()
+                ),
+                "choose a newer `image_version`, or `latest`".to_owned(),
+            )
+            .with_subject("windows")
+            .with_source(&update.source),
+        );
     }
     revision
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::diagnostic::Finding;
 use crate::model::choice::Delivery;
 use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
@@ -9,9 +10,7 @@ use crate::model::selection::{ImageDefinition, OwnFile};
 use crate::model::target::Target;
 use crate::model::url::host;
 
-use super::refusal::Refusal;
-
-pub(super) fn choose(target: &Target, selection: &ImageDefinition, refusals: &mut Vec<Refusal>) -> Delivery {
+pub(super) fn choose(target: &Target, selection: &ImageDefinition, refusals: &mut Vec<Finding>) -> Delivery {
     let default = target.delivery.first().copied().unwrap_or(Delivery::Download);
     let delivery = selection.delivery.unwrap_or(default);
     if !target.delivery.contains(&delivery) {
@@ -22,12 +21,15 @@ pub(super) fn choose(target: &Target, selection: &ImageDefinition, refusals: &mu
         } else {
             format!("choose `--delivery {default}`")
         };
-        refusals.push(Refusal::new(
-            "delivery",
-            format!("target {} cannot deliver by `{delivery}`", target.name),
-            instead,
-            "the target's descriptor",
-        ));
+        refusals.push(
+            Finding::new(
+                "delivery",
+                format!("target {} cannot deliver by `{delivery}`", target.name),
+                instead,
+            )
+            .with_subject("delivery")
+            .with_source("the target's descriptor"),
+        );
     }
     delivery
 }
@@ -37,7 +39,7 @@ pub(super) fn check(
     delivery: Delivery,
     selection: &ImageDefinition,
     groups: &[PlannedGroup],
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Vec<Warning> {
     let artifacts = || groups.iter().flat_map(|group| &group.artifacts);
     match delivery {
@@ -51,12 +53,15 @@ pub(super) fn check(
             elsewhere.extend(own.iter().map(|file| host(&file.url)));
             if !elsewhere.is_empty() {
                 let hosts: Vec<&str> = elsewhere.into_iter().collect();
-                refusals.push(Refusal::new(
-                    "delivery-mirror",
-                    format!("no mirror is named for what comes from {}", hosts.join(", ")),
-                    "add `--mirror URL`, or an override of each host's `https://HOST/`",
-                    "architecture 6",
-                ));
+                refusals.push(
+                    Finding::new(
+                        "delivery-mirror",
+                        format!("no mirror is named for what comes from {}", hosts.join(", ")),
+                        "add `--mirror URL`, or an override of each host's `https://HOST/`",
+                    )
+                    .with_subject("delivery")
+                    .with_source("architecture 6"),
+                );
             }
         }
         Delivery::Download | Delivery::Upload => {}
@@ -79,23 +84,29 @@ fn served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -
 }
 
 /// With media the machine needs no network: nothing may be planned that would.
-fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Refusal>) {
+fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
     let updates = selection.updates.as_ref();
     if updates.is_some_and(|updates| !updates.kbs.is_empty() || !updates.categories.is_empty()) {
-        refusals.push(Refusal::new(
-            "media-updates",
-            "updates are searched for in the network, and delivery by media has none",
-            "name updates as files with URL and SHA-256 (`updates.files` in imagegen.json)",
-            "architecture 6",
-        ));
+        refusals.push(
+            Finding::new(
+                "media-updates",
+                "updates are searched for in the network, and delivery by media has none",
+                "name updates as files with URL and SHA-256 (`updates.files` in imagegen.json)",
+            )
+            .with_subject("updates")
+            .with_source("architecture 6"),
+        );
     }
     if !selection.images.is_empty() {
-        refusals.push(Refusal::new(
-            "media-images",
-            "images are pulled from their registry, and delivery by media has no network",
-            "leave out `--image`: nodes pull them from the registry that they reach",
-            "architecture 6",
-        ));
+        refusals.push(
+            Finding::new(
+                "media-images",
+                "images are pulled from their registry, and delivery by media has no network",
+                "leave out `--image`: nodes pull them from the registry that they reach",
+            )
+            .with_subject("images")
+            .with_source("architecture 6"),
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::Catalog;
+use crate::diagnostic::Finding;
 use crate::model::component::Component;
 use crate::model::kubernetes::{ComponentChoice, KubernetesLine};
 use crate::model::overrides::is_prefix;
@@ -12,7 +13,7 @@ use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::version::Version;
 
-use super::refusal::{Refusal, ResolveError};
+use super::refusal::ResolveError;
 use super::{artifacts, overrides};
 
 /// The version of a component that the user or the line wants. An update counts where it is newer
@@ -43,7 +44,7 @@ pub(super) struct Inputs<'a> {
 pub(super) fn choose(
     inputs: Inputs<'_>,
     warnings: &mut Vec<Warning>,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Result<Vec<PlannedGroup>, ResolveError> {
     let Inputs { catalog, situation, selection, .. } = inputs;
     let contents = catalog.contents()?;
@@ -71,22 +72,30 @@ pub(super) fn choose(
     let unused = |key: &&String| !elsewhere(key) && !planned(key);
     for name in selection.overrides.keys().filter(unused) {
         catalog.component(name)?;
-        refusals.push(Refusal::new(
-            "override-unused",
-            format!("nothing in this image uses the component {name}, which an override names"),
-            format!("leave the override out, or choose what needs it (`imagegen explain {name}`)"),
-            "manifests/contents.json",
-        ));
+        refusals.push(
+            Finding::new(
+                "override-unused",
+                format!("nothing in this image uses the component {name}, which an override names"),
+                format!("leave the override out, or choose what needs it (`imagegen explain {name}`)"),
+            )
+            .with_subject(name)
+            .with_source("manifests/contents.json"),
+        );
     }
     for name in selection.components.keys().filter(|name| !used.contains(*name) && *name != "pause") {
         // Unknown names are the catalog's error, with its suggestion.
         catalog.component(name)?;
-        refusals.push(Refusal::new(
-            "component-unused",
-            format!("nothing in this image uses the component {name}"),
-            format!("leave out `--component {name}=…`, or choose what needs it (`imagegen explain {name}`)"),
-            "manifests/contents.json",
-        ));
+        refusals.push(
+            Finding::new(
+                "component-unused",
+                format!("nothing in this image uses the component {name}"),
+                format!(
+                    "leave out `--component {name}=…`, or choose what needs it (`imagegen explain {name}`)"
+                ),
+            )
+            .with_subject(name)
+            .with_source("manifests/contents.json"),
+        );
     }
     Ok(groups)
 }
@@ -102,7 +111,7 @@ fn choose_one(
     inputs: Inputs<'_>,
     group: &Group,
     warnings: &mut Vec<Warning>,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedGroup>, ResolveError> {
     let Inputs { line, situation, selection, updated, .. } = inputs;
     let mut best: Option<Alternative> = None;
@@ -163,7 +172,7 @@ fn plan_part(
     inputs: Inputs<'_>,
     part: &Part,
     warnings: &mut Vec<Warning>,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedArtifact>, ResolveError> {
     let Inputs { catalog, line, situation, selection, updated } = inputs;
     let component = catalog.component(&part.component)?;
@@ -173,27 +182,33 @@ fn plan_part(
         component_version(line, &part.component, selection, updated)
     };
     let Some(version) = version else {
-        refusals.push(Refusal::new(
-            "no-default-version",
-            format!("no version of {} is known to fit Kubernetes {}", part.component, line.minor),
-            format!("name one: `--component {}=VERSION`", part.component),
-            &line.source,
-        ));
+        refusals.push(
+            Finding::new(
+                "no-default-version",
+                format!("no version of {} is known to fit Kubernetes {}", part.component, line.minor),
+                format!("name one: `--component {}=VERSION`", part.component),
+            )
+            .with_subject(&part.component)
+            .with_source(&line.source),
+        );
         return Ok(None);
     };
     if let Some(choice) = line.components.get(&part.component)
         && !part.follows_kubernetes
         && !choice.allowed.contains(&version)
     {
-        refusals.push(Refusal::new(
-            "component-range",
-            format!(
-                "{} {version} is outside `{}`, what Kubernetes {} works with",
-                part.component, choice.allowed, line.minor
-            ),
-            format!("choose `--component {}={}`", part.component, nearest(&component, choice, &version)),
-            &choice.source,
-        ));
+        refusals.push(
+            Finding::new(
+                "component-range",
+                format!(
+                    "{} {version} is outside `{}`, what Kubernetes {} works with",
+                    part.component, choice.allowed, line.minor
+                ),
+                format!("choose `--component {}={}`", part.component, nearest(&component, choice, &version)),
+            )
+            .with_subject(&part.component)
+            .with_source(&choice.source),
+        );
         return Ok(None);
     }
     match artifacts::plan_artifact(&component, &version, &selection.overrides) {

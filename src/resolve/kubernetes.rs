@@ -1,12 +1,13 @@
 //! Which Kubernetes release a user means, and what is known to be wrong with it.
 
 use crate::catalog::{Catalog, CatalogError};
+use crate::diagnostic::Finding;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::names::closest;
 use crate::model::plan::Warning;
 use crate::model::version::Version;
 
-use super::{Refusal, ResolveError};
+use super::ResolveError;
 
 /// `1.20.0`, `1.20` (the line's latest) or `stable` (the latest of the newest line whose programs
 /// are known; also what nothing means). An update counts where no patch release is asked for.
@@ -49,15 +50,10 @@ pub(super) fn choose(
         };
         return Ok((line, version, vec![warning]));
     }
-    let refusal = Refusal::new(
-        "kubernetes-unknown",
-        format!("unknown Kubernetes release {version}: the latest known of {minor} is {}", line.latest),
-        format!(
+    let refusal = Finding::new("kubernetes-unknown", format!("unknown Kubernetes release {version}: the latest known of {minor} is {}", line.latest), format!(
             "choose `--k8s {}`, or `--k8s {minor}` and what upstream has by `imagegen lock --update kubernetes`",
             line.latest
-        ),
-        &line.source,
-    );
+        )).with_subject("kubernetes").with_source(&line.source);
     Err(ResolveError::Refused(vec![refusal]))
 }
 
@@ -100,12 +96,10 @@ fn unknown(catalog: &Catalog, asked: &str) -> ResolveError {
         }
         _ => "the catalog has no kubernetes/*.json".to_owned(),
     };
-    let refusal = Refusal::new(
-        "kubernetes-unknown",
-        format!("unknown Kubernetes version `{asked}`"),
-        instead,
-        &catalog.file("kubernetes"),
-    );
+    let refusal =
+        Finding::new("kubernetes-unknown", format!("unknown Kubernetes version `{asked}`"), instead)
+            .with_subject("kubernetes")
+            .with_source(catalog.file("kubernetes"));
     ResolveError::Refused(vec![refusal])
 }
 

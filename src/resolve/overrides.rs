@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::diagnostic::Finding;
 use crate::model::component::{
     Authenticode, ChecksumFile, ChecksumFormat, Confidence, DigestAlgorithm, Signature,
 };
@@ -11,7 +12,6 @@ use crate::model::resource::PinAlgorithm;
 use crate::model::url::file_name;
 
 use super::artifacts::fill;
-use super::refusal::Refusal;
 
 const SOURCE: &str = "the image definition's overrides";
 
@@ -21,7 +21,7 @@ pub(super) fn is_script(key: &str) -> bool {
 }
 
 /// What is wrong with the overrides as such, whatever they are applied to.
-pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Refusal>) {
+pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Finding>) {
     for (key, over) in overrides {
         for (algorithm, digest) in
             [(DigestAlgorithm::Sha256, &over.sha256), (DigestAlgorithm::Sha512, &over.sha512)]
@@ -56,8 +56,10 @@ pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Refusal>) {
     }
 }
 
-fn refusal(key: &str, reason: &str, instead: &str) -> Refusal {
-    Refusal::new("override", format!("override of {key}: {reason}"), instead.to_owned(), SOURCE)
+fn refusal(key: &str, reason: &str, instead: &str) -> Finding {
+    Finding::new("override", format!("override of {key}: {reason}"), instead.to_owned())
+        .with_subject(key)
+        .with_source(SOURCE)
 }
 
 fn wrong_digest(algorithm: DigestAlgorithm, digest: &str) -> Option<String> {
@@ -146,7 +148,7 @@ fn rename(artifact: &mut PlannedArtifact, over: &Override, url: Option<&str>) {
 }
 
 /// What an archive in the place of a program needs to be of use.
-pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Refusal>) {
+pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Finding>) {
     if artifact.kind.archive_format().is_some() && artifact.members.is_empty() {
         let name = &artifact.component;
         let file = if name.contains('.') { name.clone() } else { format!("{name}.exe") };

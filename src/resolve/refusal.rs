@@ -1,51 +1,27 @@
 //! Refusals: what cannot be built, why, and what can.
 
-use std::fmt;
-
 use crate::catalog::{Catalog, CatalogError};
+use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::model::choice::HostAccess;
-
-/// One reason why a selection is not built.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    pub rule: String,
-    pub reason: String,
-    /// The nearest good choice, as an imperative.
-    pub instead: String,
-    pub source: String,
-}
-
-impl Refusal {
-    #[must_use]
-    pub fn new(rule: &str, reason: impl Into<String>, instead: impl Into<String>, source: &str) -> Self {
-        Self {
-            rule: rule.to_owned(),
-            reason: reason.into(),
-            instead: instead.into(),
-            source: source.to_owned(),
-        }
-    }
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    #[error("{}", Listed(.0))]
-    Refused(Vec<Refusal>),
+    #[error("the image cannot be built:{}", format_findings(.0))]
+    Refused(Vec<Finding>),
 }
 
-struct Listed<'a>(&'a [Refusal]);
+impl Classify for ResolveError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
 
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, refusal) in self.0.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            write!(f, "{} [{}; source: {}]", refusal.reason, refusal.rule, refusal.source)?;
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::Catalog(error) => error.remedies(),
+            Self::Refused(findings) => list_remedies(findings),
         }
-        Ok(())
     }
 }
 

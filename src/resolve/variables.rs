@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use regex_lite::Regex;
 use serde_json::Value;
 
+use crate::diagnostic::Finding;
 use crate::model::names::did_you_mean;
 use crate::model::plan::{MissingVariable, PlannedPacker};
 use crate::model::selection::ImageDefinition;
 use crate::model::target::{DefaultFrom, Selector, Target, Variable, VariableType};
 use crate::model::windows::WindowsRelease;
 
-use super::{Refusal, Surroundings};
+use super::Surroundings;
 
 /// What came of the variables.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ pub(super) struct Inputs<'a> {
 
 const SOURCE: &str = "the target's descriptor";
 
-pub(super) fn choose(inputs: &Inputs<'_>, refusals: &mut Vec<Refusal>) -> Chosen {
+pub(super) fn choose(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen {
     let mut given = inputs.selection.variables.clone();
     let selectors = choose_selectors(inputs, &mut given, refusals);
     let mut chosen = Chosen { selectors, ..Chosen::default() };
@@ -68,7 +69,7 @@ pub(super) fn choose(inputs: &Inputs<'_>, refusals: &mut Vec<Refusal>) -> Chosen
 fn choose_selectors(
     inputs: &Inputs<'_>,
     given: &mut BTreeMap<String, Value>,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) -> BTreeMap<String, String> {
     let mut chosen = BTreeMap::new();
     for selector in &inputs.target.selectors {
@@ -83,12 +84,14 @@ fn choose_selectors(
         let Some(described) = selector.values.iter().find(|known| known.value == *value) else { continue };
         for (other, allowed) in &described.requires {
             if chosen.get(other).is_some_and(|other| !allowed.contains(other)) {
-                refusals.push(Refusal::new(
-                    "variable-combination",
-                    format!("{} `{value}` needs {other} `{}`", selector.name, allowed.join("` or `")),
-                    format!("add `--var {other}={}`", allowed.first().map_or("", String::as_str)),
-                    &selector.source,
-                ));
+                refusals.push(
+                    Finding::new(
+                        "variable-combination",
+                        format!("{} `{value}` needs {other} `{}`", selector.name, allowed.join("` or `")),
+                        format!("add `--var {other}={}`", allowed.first().map_or("", String::as_str)),
+                    )
+                    .with_source(&selector.source),
+                );
             }
         }
         plugin_support(inputs, &format!("{} `{value}`", selector.name), described.plugin.as_ref(), refusals);
@@ -96,15 +99,18 @@ fn choose_selectors(
     chosen
 }
 
-fn named_value(selector: &Selector, value: &Value, refusals: &mut Vec<Refusal>) -> String {
+fn named_value(selector: &Selector, value: &Value, refusals: &mut Vec<Finding>) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if !selector.values.iter().any(|known| known.value == text) {
-        refusals.push(Refusal::new(
-            "variable-value",
-            format!("`{}` is not `{text}`", selector.name),
-            did_you_mean(&text, selector.values.iter().map(|known| known.value.as_str())),
-            &selector.source,
-        ));
+        refusals.push(
+            Finding::new(
+                "variable-value",
+                format!("`{}` is not `{text}`", selector.name),
+                did_you_mean(&text, selector.values.iter().map(|known| known.value.as_str())),
+            )
+            .with_subject(&selector.name)
+            .with_source(&selector.source),
+        );
     }
     text
 }
@@ -140,21 +146,24 @@ fn check_given(
     selectors: &BTreeMap<String, String>,
     name: &str,
     value: &Value,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) {
     let Some(variable) = inputs.target.variable(name) else {
         let selectors = inputs.target.selectors.iter().map(|selector| selector.name.as_str());
         let names = inputs.target.variables.iter().map(|variable| variable.name.as_str()).chain(selectors);
-        refusals.push(Refusal::new(
-            "variable-unknown",
-            format!("target {} has no variable `{name}`", inputs.target.name),
-            did_you_mean(name, names),
-            SOURCE,
-        ));
+        refusals.push(
+            Finding::new(
+                "variable-unknown",
+                format!("target {} has no variable `{name}`", inputs.target.name),
+                did_you_mean(name, names),
+            )
+            .with_subject(name)
+            .with_source(SOURCE),
+        );
         return;
     };
     let mut refuse = |rule: &str, reason: String, instead: String| {
-        refusals.push(Refusal::new(rule, reason, instead, &variable.source));
+        refusals.push(Finding::new(rule, reason, instead).with_subject(name).with_source(&variable.source));
     };
     if variable.sensitive {
         refuse(
@@ -196,18 +205,21 @@ fn plugin_support(
     inputs: &Inputs<'_>,
     what: &str,
     support: Option<&crate::model::target::PluginSupport>,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<Finding>,
 ) {
     let plugin = inputs.packer.and_then(|packer| packer.plugins.first());
     if let (Some(support), Some(plugin)) = (support, plugin)
         && plugin.version <= support.absent_in
     {
-        refusals.push(Refusal::new(
-            "plugin-version",
-            format!("{what} is not known to the Packer plugin {} {}", plugin.name, plugin.version),
-            format!("choose plugin {} or newer, or leave it out", support.present_in),
-            SOURCE,
-        ));
+        refusals.push(
+            Finding::new(
+                "plugin-version",
+                format!("{what} is not known to the Packer plugin {} {}", plugin.name, plugin.version),
+                format!("choose plugin {} or newer, or leave it out", support.present_in),
+            )
+            .with_subject("packer")
+            .with_source(SOURCE),
+        );
     }
 }
 
@@ -329,24 +341,28 @@ fn environment(variable: &Variable) -> String {
     variable.environment_names().collect::<Vec<_>>().join(" or ")
 }
 
-fn check_relations(target: &Target, chosen: &Chosen, refusals: &mut Vec<Refusal>) {
+fn check_relations(target: &Target, chosen: &Chosen, refusals: &mut Vec<Finding>) {
     let given: BTreeSet<&str> = chosen.declared.iter().map(String::as_str).collect();
     for variable in target.variables.iter().filter(|variable| given.contains(variable.name.as_str())) {
         for needed in variable.requires.iter().filter(|needed| !given.contains(needed.as_str())) {
-            refusals.push(Refusal::new(
-                "variable-combination",
-                format!("`{}` needs `{needed}`", variable.name),
-                format!("add `--var {needed}=…`"),
-                &variable.source,
-            ));
+            refusals.push(
+                Finding::new(
+                    "variable-combination",
+                    format!("`{}` needs `{needed}`", variable.name),
+                    format!("add `--var {needed}=…`"),
+                )
+                .with_source(&variable.source),
+            );
         }
         for other in variable.conflicts.iter().filter(|other| given.contains(other.as_str())) {
-            refusals.push(Refusal::new(
-                "variable-combination",
-                format!("`{}` and `{other}` exclude each other", variable.name),
-                "leave one of them out".to_owned(),
-                &variable.source,
-            ));
+            refusals.push(
+                Finding::new(
+                    "variable-combination",
+                    format!("`{}` and `{other}` exclude each other", variable.name),
+                    "leave one of them out".to_owned(),
+                )
+                .with_source(&variable.source),
+            );
         }
     }
 }

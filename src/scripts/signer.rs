@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustls_pki_types::UnixTime;
 
+use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run};
 use crate::io::fs::{self, FileError, Scratch};
 use crate::verify::ProofError;
@@ -41,13 +42,19 @@ pub enum SignError {
     File(#[from] FileError),
 }
 
-fn said(last: &[String]) -> String {
-    last.iter().map(|line| format!("\n  {line}")).collect()
-}
+impl Classify for SignError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::NoProgram => ErrorClass::Usage,
+            Self::Proof { .. } => ErrorClass::Verification,
+            Self::Interrupted => ErrorClass::Interrupted,
+            Self::Failed { .. } => ErrorClass::Internal,
+            Self::Exec(error) => error.class(),
+            Self::File(error) => error.class(),
+        }
+    }
 
-impl SignError {
-    #[must_use]
-    pub fn hints(&self) -> Vec<String> {
+    fn remedies(&self) -> Vec<String> {
         match self {
             Self::NoProgram => vec![
                 "install osslsigncode (`apt-get install osslsigncode`), or hand the folder to your own signer"
@@ -59,6 +66,10 @@ impl SignError {
             _ => Vec::new(),
         }
     }
+}
+
+fn said(last: &[String]) -> String {
+    last.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 /// The same scripts, signed; a signature that one has already is replaced. Nothing is written: the
@@ -136,7 +147,7 @@ fn arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
 ///
 /// # Errors
 /// A file holds no certificates.
-pub fn policy(key: &Key, own: Option<&Path>, mut policy: Policy, at: UnixTime) -> anyhow::Result<Policy> {
+pub fn policy(key: &Key, own: Option<&Path>, mut policy: Policy, at: UnixTime) -> Result<Policy> {
     let given = crate::verify::chain::roots(&fs::read(&key.certificates)?)?;
     let leaf = given.first().map(|leaf| leaf.sha256.clone()).unwrap_or_default();
     policy.at = at;

@@ -7,12 +7,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls_pki_types::UnixTime;
 
+use crate::diagnostic::Finding;
 use crate::embedded::{Tree, sha256};
 use crate::model::plan::Warning;
 use crate::model::policy::SignedScripts;
 use crate::model::resource::CertificateStore;
 use crate::model::signing::{Signer, Signing, TrustedCertificate};
-use crate::policy::{PolicyError, Violation};
+use crate::trust::PolicyError;
 use crate::verify::ProofError;
 use crate::verify::authenticode::{Policy, Publisher, SignedBy, signed_by};
 use crate::verify::chain::{PinnedRoots, instant, roots};
@@ -35,8 +36,8 @@ pub struct Demand<'a> {
 /// # Errors
 /// A script is not signed as the rule demands: all of these at once, by reason.
 pub fn signing(provisioners: &Tree, demand: Demand<'_>) -> Result<(Signing, Vec<Warning>), PolicyError> {
-    let refused = |violations| PolicyError::Proof { policy: demand.policy.to_owned(), violations };
-    let policies = policies(&demand).map_err(|violation| refused(vec![violation]))?;
+    let refused = |findings| PolicyError::Proof { policy: demand.policy.to_owned(), findings };
+    let policies = policies(&demand).map_err(|finding| refused(vec![finding]))?;
     let mut found = Vec::new();
     let mut failed: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
     for (path, bytes) in all(provisioners) {
@@ -48,12 +49,10 @@ pub fn signing(provisioners: &Tree, demand: Demand<'_>) -> Result<(Signing, Vec<
     if failed.is_empty() {
         return Ok((trusted(&found), lasting(&found)));
     }
-    Err(refused(
-        failed.into_iter().map(|((code, message), paths)| violation(code, &message, &paths)).collect(),
-    ))
+    Err(refused(failed.into_iter().map(|((code, message), paths)| finding(code, &message, &paths)).collect()))
 }
 
-fn violation(code: &str, message: &str, paths: &[String]) -> Violation {
+fn finding(code: &str, message: &str, paths: &[String]) -> Finding {
     let subject = match paths {
         [only] => format!("guest script {only}"),
         [first, rest @ ..] => format!("guest script {first} and {} more", rest.len()),
@@ -69,21 +68,19 @@ fn violation(code: &str, message: &str, paths: &[String]) -> Violation {
         "timestamp-missing" => "sign them with `--timestamp URL`",
         _ => "export the scripts of this release and sign them again",
     };
-    Violation {
-        rule: "signedScripts".to_owned(),
-        subject,
-        reason: format!("{message} [{code}]"),
-        remedy: remedy.to_owned(),
-    }
+    Finding::new("signedScripts".to_owned(), format!("{message} [{code}]"), remedy.to_owned())
+        .with_subject(subject)
 }
 
 /// One for each publisher that is allowed.
-fn policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Violation> {
-    let wrong = |reason: String| Violation {
-        rule: "signedScripts".to_owned(),
-        subject: "the policy".to_owned(),
-        reason,
-        remedy: "give `publishers` (`O=…,CN=…`), `roots` (PEM, or a file of it), or both".to_owned(),
+fn policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
+    let wrong = |reason: String| {
+        Finding::new(
+            "signedScripts".to_owned(),
+            reason,
+            "give `publishers` (`O=…,CN=…`), `roots` (PEM, or a file of it), or both".to_owned(),
+        )
+        .with_subject("the policy".to_owned())
     };
     let rule = demand.rule;
     let mut policy = Policy::new(demand.roots, UnixTime::since_unix_epoch(Duration::from_secs(demand.now)));

@@ -22,6 +22,7 @@ use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, anchor_from_
 pub use certificate::Certificate;
 pub(crate) use certificate::kind;
 
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::Tree;
 
 /// RSA keys below this many bits prove nothing.
@@ -48,6 +49,12 @@ pub enum ChainError {
     Invalid { subject: String, why: String },
 }
 
+impl Classify for ChainError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
+}
+
 /// Why roots cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RootError {
@@ -59,6 +66,12 @@ pub enum RootError {
     List(String),
     #[error("trust/{file} is not the certificate that trust/roots.json names: SHA-256 {found}")]
     Differs { file: String, found: String },
+}
+
+impl Classify for RootError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
 }
 
 /// What a certificate is to be used for.

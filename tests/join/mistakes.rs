@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use imagegen::commands::prepare::{Trees, plan, predicted, trees};
+use imagegen::catalog::Trees;
 use imagegen::embedded::Tree;
 use imagegen::guest::plan_json;
 use imagegen::model::selection::ImageDefinition;
+use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::{Value, json};
 
 use crate::support::Test;
@@ -175,7 +176,7 @@ impl Mistake {
 
 /// The trees with the mistake in them.
 fn mistaken(made: &Made) -> Trees {
-    let mut trees = trees(None).expect("the catalog");
+    let mut trees = read_trees(None).expect("the catalog");
     if let Made::Step { file, right, wrong } = made {
         let mut files = Tree::provisioners().files();
         let text = String::from_utf8(files[*file].clone()).unwrap();
@@ -200,10 +201,10 @@ fn definition(mistake: &Mistake, overrides: &Value) -> ImageDefinition {
 }
 
 /// The guest plan with the mistake in it, or why there is none.
-pub fn guest_plan(mistake: &Mistake, overrides: &Value) -> anyhow::Result<Value> {
+pub fn guest_plan(mistake: &Mistake, overrides: &Value) -> imagegen::diagnostic::Result<Value> {
     let trees = mistaken(&mistake.made);
-    let plan = plan(&definition(mistake, overrides), &trees)?;
-    let (guest, _) = predicted(&plan, &trees)?;
+    let plan = resolve_plan(&definition(mistake, overrides), &trees)?;
+    let (guest, _) = predict_machine(&plan, &trees)?;
     Ok(serde_json::from_str(&plan_json(&guest.plan)).unwrap())
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
-use crate::error::UsageError;
+use crate::diagnostic::{Result, UsageError};
 use crate::io::fs;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::resource::ArchiveFormat;
@@ -16,13 +16,13 @@ use crate::verify::evidence;
 use super::Job;
 
 impl Job<'_> {
-    fn policy(&self) -> anyhow::Result<Policy> {
+    fn policy(&self) -> Result<Policy> {
         let pinned = PinnedRoots::read(self.manifests)?;
         let mut policy = Policy::new(&pinned, UnixTime::since_unix_epoch(Duration::from_secs(self.now())));
         if let Some(publisher) = &self.args.publisher {
             policy.publisher = Some(publisher.parse().map_err(|error| UsageError {
                 message: format!("--publisher {publisher}: {error}"),
-                hint: Some("write it as `O=Example Inc,CN=Example Inc`".to_owned()),
+                remedy: Some("write it as `O=Example Inc,CN=Example Inc`".to_owned()),
             })?);
         }
         if let Some(file) = &self.args.root {
@@ -33,7 +33,7 @@ impl Job<'_> {
         Ok(policy)
     }
 
-    pub(super) fn authenticode(&self, found: &mut Vec<Evidence>) -> anyhow::Result<()> {
+    pub(super) fn authenticode(&self, found: &mut Vec<Evidence>) -> Result<()> {
         let policy = self.policy()?;
         if self.args.member.is_empty() {
             let outcome = authenticode::verify_bytes(&self.name(), fs::read(self.path)?, &policy);
@@ -68,7 +68,7 @@ impl Job<'_> {
     }
 
     /// What the file itself says of its signatures, unproven.
-    pub(super) fn offers(&self) -> anyhow::Result<Vec<String>> {
+    pub(super) fn offers(&self) -> Result<Vec<String>> {
         let head = fs::head(self.path, 8)?;
         let Some(kind) = FileKind::detect(&self.name(), &head) else { return Ok(Vec::new()) };
         let mut file = fs::open(self.path)?;

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use crate::acquire::{Keys, prove_again};
+use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::json;
 use crate::model::resource::ArchiveFormat;
-use crate::prove::{Keys, prove_again};
 use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::{NotProven, ProofError, evidence};
@@ -15,11 +17,12 @@ use crate::verify::{NotProven, ProofError, evidence};
 use super::{compared, line, proven};
 
 /// A workspace is what its lock and its plan make: every file that is digested is compared.
-pub(super) fn workspace(folder: &Path, printer: &Printer) -> anyhow::Result<()> {
+pub(super) fn workspace(folder: &Path, printer: &Printer) -> Result<()> {
     let name = folder.display().to_string();
     let read = |file: &str| fs::read(&folder.join(file));
     let lock = Lock::decode(&format!("{name}/imagegen.lock.json"), &read("imagegen.lock.json")?)?;
-    let values: serde_json::Value = serde_json::from_slice(&read("imagegen.auto.pkrvars.json")?)?;
+    let values: serde_json::Value =
+        json::parse("imagegen.auto.pkrvars.json", &read("imagegen.auto.pkrvars.json")?)?;
     let stated = values["payload_sha256"].as_str().unwrap_or_default().to_owned();
     let payload = fs::digests(&folder.join("payload.zip"))?;
     let mut found =
@@ -53,7 +56,7 @@ pub(super) fn lock_evidence(
     bundles: Option<&Path>,
     manifests: &Tree,
     printer: &Printer,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let kept = bundles.map(|folder| Keys::read(manifests).map(|keys| (folder, keys))).transpose()?;
     let mut found: Vec<Evidence> = Vec::new();
     for artifact in &lock.artifacts {
@@ -68,7 +71,7 @@ pub(super) fn lock_evidence(
     told(name, &found, &lock.unpinned(), printer)
 }
 
-fn told(name: &str, found: &[Evidence], unpinned: &[String], printer: &Printer) -> anyhow::Result<()> {
+fn told(name: &str, found: &[Evidence], unpinned: &[String], printer: &Printer) -> Result<()> {
     let failed = found.iter().filter(|proof| proof.verdict == Verdict::Failed).count() + unpinned.len();
     let proofs = found.len() + unpinned.len();
     printer.result(&found, || {

@@ -1,5 +1,6 @@
 //! What can go wrong on the network, and whether asking again may help.
 
+use crate::diagnostic::{Classify, ErrorClass};
 use std::error::Error as _;
 use std::time::{Duration, SystemTime};
 
@@ -26,6 +27,16 @@ pub struct HttpError {
     pub url: String,
     pub message: String,
     pub retry: Retry,
+}
+
+impl Classify for HttpError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Fetch
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        self.hint().into_iter().map(str::to_owned).collect()
+    }
 }
 
 impl HttpError {

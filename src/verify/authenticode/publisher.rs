@@ -5,6 +5,7 @@ use std::str::FromStr;
 use der::oid::ObjectIdentifier;
 
 use super::code::{Code, Fault};
+use crate::diagnostic::{Classify, ErrorClass};
 use crate::verify::chain::{Certificate, kind};
 
 /// `O=Microsoft Corporation`, `CN=…,O=…`, or any other part of a subject, in any order.
@@ -24,6 +25,12 @@ pub struct Publisher {
 pub struct PublisherError {
     text: String,
     why: String,
+}
+
+impl Classify for PublisherError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
 }
 
 impl FromStr for Publisher {

@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-
+use crate::catalog::Trees;
 use crate::cli::NetworkArgs;
-use crate::error::UsageError;
+use crate::diagnostic::{InputError, InternalError, Result};
 use crate::fetch::{Fetcher, MAX_SIZE, Request};
 use crate::io::http::{Http, Options, Patience, Secret};
 use crate::io::store::Store;
-use crate::model::component::Component;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
@@ -18,25 +16,26 @@ use crate::model::selection::ImageDefinition;
 
 /// # Errors
 /// No directory is named and the platform knows none, or it cannot be made.
-pub(super) fn store(path: Option<&PathBuf>) -> anyhow::Result<Store> {
-    let path = path.cloned().or_else(Store::default_path).ok_or_else(|| UsageError {
+pub fn open_store(path: Option<&PathBuf>) -> Result<Store> {
+    let path = path.cloned().or_else(Store::default_path).ok_or_else(|| InputError {
         message: "there is no home directory to keep the store in".to_owned(),
-        hint: Some("name one by `--store DIR`".to_owned()),
+        remedy: Some("name one by `--store DIR`".to_owned()),
     })?;
-    Ok(Store::open(absolute(&path)?)?)
+    Ok(Store::open(absolute_path(&path)?)?)
 }
 
 /// The same place seen from any working folder: programs that run from there run in a workspace.
 ///
 /// # Errors
 /// The working folder is gone.
-pub(super) fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
-    std::path::absolute(path).with_context(|| format!("the working folder of {}", path.display()))
+pub fn absolute_path(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path)
+        .map_err(|error| InternalError(format!("working directory of {}: {error}", path.display())).into())
 }
 
 /// # Errors
 /// The store cannot be made, a proxy or certificate file not be understood.
-pub(super) fn fetcher(args: &NetworkArgs, policy: &Policy) -> anyhow::Result<Fetcher> {
+pub fn open_fetcher(args: &NetworkArgs, policy: &Policy) -> Result<Fetcher> {
     let http = Http::new(Options {
         allow_http: args.allow_http.clone(),
         proxy: args.proxy.clone(),
@@ -45,19 +44,20 @@ pub(super) fn fetcher(args: &NetworkArgs, policy: &Policy) -> anyhow::Result<Fet
         offline: args.offline,
         patience: Patience::default(),
     })?;
-    Ok(Fetcher::new(http, store(args.store.as_ref())?)?)
+    Ok(Fetcher::new(http, open_store(args.store.as_ref())?)?)
 }
 
 /// What the network is asked for an artifact.
 ///
 /// # Errors
 /// A header's value is in an environment variable that is not set.
-pub(super) fn request(artifact: &PlannedArtifact, component: Option<&Component>) -> anyhow::Result<Request> {
+pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Request> {
+    let component = trees.catalog.component(&artifact.component).ok();
     let superseded = component
         .into_iter()
-        .flat_map(|component| &component.pins)
+        .flat_map(|component| component.pins.clone())
         .filter(|pin| pin.version == artifact.version && !pin.usable() && pin.algorithm.pin().is_some())
-        .map(|pin| (pin.algorithm, pin.digest.clone(), pin.source.join("; ")))
+        .map(|pin| (pin.algorithm, pin.digest, pin.source.join("; ")))
         .collect();
     Ok(Request {
         name: artifact.title(),
@@ -66,7 +66,7 @@ pub(super) fn request(artifact: &PlannedArtifact, component: Option<&Component>)
         max_size: MAX_SIZE,
         digests: artifact.digests.iter().map(|pin| (pin.algorithm, pin.digest.clone())).collect(),
         superseded,
-        headers: headers(&artifact.headers, &artifact.component)?,
+        headers: read_headers(&artifact.headers, &artifact.component)?,
     })
 }
 
@@ -74,13 +74,13 @@ pub(super) fn request(artifact: &PlannedArtifact, component: Option<&Component>)
 ///
 /// # Errors
 /// As [`request`].
-pub(super) fn own_files(selection: &ImageDefinition) -> anyhow::Result<Vec<Request>> {
+pub fn request_user_files(selection: &ImageDefinition) -> Result<Vec<Request>> {
     selection
         .own_files()
         .map(|file| {
             Ok(Request {
                 digests: vec![(PinAlgorithm::Sha256, file.sha256.to_owned())],
-                headers: headers(&file.headers, &file.name)?,
+                headers: read_headers(&file.headers, &file.name)?,
                 ..Request::unknown(&file.name, &file.url, MAX_SIZE)
             })
         })
@@ -89,10 +89,7 @@ pub(super) fn own_files(selection: &ImageDefinition) -> anyhow::Result<Vec<Reque
 
 /// # Errors
 /// A variable is not set.
-pub(super) fn headers(
-    names: &BTreeMap<String, String>,
-    component: &str,
-) -> anyhow::Result<Vec<(String, Secret)>> {
+pub fn read_headers(names: &BTreeMap<String, String>, component: &str) -> Result<Vec<(String, Secret)>> {
     let mut missing = BTreeSet::new();
     let mut headers = Vec::new();
     for (header, variable) in names {
@@ -107,9 +104,9 @@ pub(super) fn headers(
         return Ok(headers);
     }
     let missing: Vec<String> = missing.into_iter().collect();
-    Err(UsageError {
+    Err(InputError {
         message: format!("override of {component}: the environment does not set {}", missing.join(", ")),
-        hint: Some("its value is sent as an HTTP header and never stored".to_owned()),
+        remedy: Some("its value is sent as an HTTP header and never stored".to_owned()),
     }
     .into())
 }

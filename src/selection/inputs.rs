@@ -1,38 +1,62 @@
 //! Overrides and policy as the user gives them: flags, a file, the image definition.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::SelectionArgs;
+use crate::diagnostic::{InputError, Result};
 use crate::embedded::sha256;
-use crate::error::UsageError;
-use crate::io::fs;
+use crate::io::fs::{self, FileError};
 use crate::model::json;
 use crate::model::overrides::{Override, Overrides, set};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed};
-use crate::policy::check_plan;
+use crate::trust::check_plan;
+
+/// An input file that the user names by a flag.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_input(flag: &str, path: &Path) -> Result<Vec<u8>> {
+    Ok(fs::read(path).map_err(|error| unreadable_input(flag, &error))?)
+}
+
+/// A directory that the user names by a flag.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn read_input_tree(flag: &str, path: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    Ok(fs::read_tree(path).map_err(|error| unreadable_input(flag, &error))?)
+}
+
+fn unreadable_input(flag: &str, error: &FileError) -> InputError {
+    InputError::new(format!("{flag}: {error}"), format!("check the path after `{flag}`"))
+}
 
 /// `--mirror`, `--overrides` and `--override` over each other, in this order.
 ///
 /// # Errors
 /// A file cannot be read, or a text not be understood.
-pub(super) fn from_flags(args: &SelectionArgs) -> anyhow::Result<Overrides> {
-    let mut overrides = mirror(args.mirror.as_deref());
+pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
+    let mut overrides = mirror_overrides(args.mirror.as_deref());
     if let Some(path) = &args.overrides {
-        let mut given: Overrides = json::parse(&path.display().to_string(), &fs::read(path)?)?;
-        load(&mut given, path.parent().unwrap_or(Path::new("")))?;
+        let mut given: Overrides =
+            json::parse(&path.display().to_string(), &read_input("--overrides", path)?)?;
+        load_keys(&mut given, path.parent().unwrap_or(Path::new("")))?;
         overrides.extend(given);
     }
     for text in &args.override_fields {
-        set(&mut overrides, text)
-            .map_err(|message| UsageError { message: format!("--override {text}: {message}"), hint: None })?;
+        set(&mut overrides, text).map_err(|message| InputError {
+            message: format!("--override {text}: {message}"),
+            remedy: None,
+        })?;
     }
-    load(&mut overrides, Path::new(""))?;
+    load_keys(&mut overrides, Path::new(""))?;
     Ok(overrides)
 }
 
 /// All of the publishers below one URL.
-pub(super) fn mirror(url: Option<&str>) -> Overrides {
+pub fn mirror_overrides(url: Option<&str>) -> Overrides {
     let url = url.map(|url| if url.ends_with('/') { url.to_owned() } else { format!("{url}/") });
     let over = |url| ("https://".to_owned(), Override { url: Some(url), ..Override::default() });
     url.map(over).into_iter().collect()
@@ -43,34 +67,34 @@ pub(super) fn mirror(url: Option<&str>) -> Overrides {
 ///
 /// # Errors
 /// A file cannot be read, or holds a private key.
-pub(super) fn load(overrides: &mut Overrides, folder: &Path) -> anyhow::Result<()> {
+pub fn load_keys(overrides: &mut Overrides, folder: &Path) -> Result<()> {
     for (name, over) in overrides {
         if let Some(signature) = &mut over.signature
             && let Some(key) = &mut signature.key
         {
-            inline(&format!("override {name}.signature.key"), key, folder)?;
+            inline_key(&format!("override {name}.signature.key"), key, folder)?;
         }
         if let Some(roots) = &mut over.roots {
-            inline(&format!("override {name}.roots"), roots, folder)?;
+            inline_key(&format!("override {name}.roots"), roots, folder)?;
         }
     }
     Ok(())
 }
 
-fn inline(field: &str, value: &mut String, folder: &Path) -> anyhow::Result<()> {
+fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
     if !is_content(value) {
         let path: PathBuf = folder.join(&*value);
         // A name without file is one of the catalog's keys; an unknown one is told when it is used.
         let Some(bytes) = fs::read_if_there(&path)? else { return Ok(()) };
-        *value = String::from_utf8(bytes).map_err(|_| UsageError {
+        *value = String::from_utf8(bytes).map_err(|_| InputError {
             message: format!("{field}: {} is no text", path.display()),
-            hint: Some("give keys and certificates in PEM".to_owned()),
+            remedy: Some("give keys and certificates in PEM".to_owned()),
         })?;
     }
     if value.contains("PRIVATE KEY") || value.contains("secret key") {
-        return Err(UsageError {
+        return Err(InputError {
             message: format!("{field} is a private key"),
-            hint: Some("give the public key; the private one belongs where you sign".to_owned()),
+            remedy: Some("give the public key; the private one belongs where you sign".to_owned()),
         }
         .into());
     }
@@ -86,7 +110,7 @@ fn is_content(text: &str) -> bool {
 ///
 /// # Errors
 /// The file cannot be read or is no policy; the plan violates it.
-pub(super) fn policy(args: &SelectionArgs, plan: &mut Plan) -> anyhow::Result<Policy> {
+pub fn apply_policy(args: &SelectionArgs, plan: &mut Plan) -> Result<Policy> {
     let policy = read_policy(args)?;
     if args.policy.is_some() {
         let sha256 = sha256(json::pretty(&policy).as_bytes());
@@ -100,19 +124,22 @@ pub(super) fn policy(args: &SelectionArgs, plan: &mut Plan) -> anyhow::Result<Po
 ///
 /// # Errors
 /// The file cannot be read or is no policy.
-pub(super) fn read_policy(args: &SelectionArgs) -> anyhow::Result<Policy> {
+pub fn read_policy(args: &SelectionArgs) -> Result<Policy> {
     match &args.policy {
         None => Ok(Policy { name: "default".to_owned(), ..Policy::default() }),
         Some(path) => {
-            let mut policy: Policy = json::parse(&path.display().to_string(), &fs::read(path)?)?;
+            let mut policy: Policy =
+                json::parse(&path.display().to_string(), &read_input("--policy", path)?)?;
             if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
-                inline("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
+                inline_key("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
                 if !is_content(roots) {
-                    return Err(UsageError {
+                    return Err(InputError {
                         message: format!(
                             "policy signedScripts.roots: there is no file {roots} beside the policy"
                         ),
-                        hint: Some("name a file of certificates in PEM, or give them themselves".to_owned()),
+                        remedy: Some(
+                            "name a file of certificates in PEM, or give them themselves".to_owned(),
+                        ),
                     }
                     .into());
                 }

@@ -19,23 +19,23 @@ use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
 use crate::model::url::file_name;
-use crate::policy::check_evidence;
+use crate::trust::check_evidence;
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, evidence};
 
-pub use bundles::{keep, prove_again};
+pub use bundles::{keep_proofs, prove_again};
 pub use error::ProveError;
 
 /// How much is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum ProofScope {
     /// What the bytes themselves show: pins, sizes, Authenticode. No network.
     Bytes,
     /// The publisher's checksum files and detached signatures too.
     Publisher,
 }
 
-/// An artifact whose bytes are pinned and proven as the policy demands. Only [`prove`] makes one.
+/// An artifact whose bytes are pinned and proven as the policy demands. Only [`prove_artifact`] makes one.
 #[derive(Debug, Clone)]
 pub struct VerifiedArtifact {
     artifact: PlannedArtifact,
@@ -52,6 +52,14 @@ impl VerifiedArtifact {
     #[must_use]
     pub fn fetched(&self) -> &Fetched {
         &self.fetched
+    }
+
+    /// `kubelet 1.36.0` with its proofs by name.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut proofs: Vec<&str> = self.artifact.evidence.iter().map(|proof| proof.proof.as_str()).collect();
+        proofs.dedup();
+        format!("{:<32} {}", self.artifact.title(), proofs.join(", "))
     }
 }
 
@@ -111,15 +119,15 @@ pub const SIDECAR: u64 = 4 << 20;
 ///
 /// # Errors
 /// A proof fails, none can be had where one is needed, or the policy wants another.
-pub fn prove(
+pub fn prove_artifact(
     artifact: &PlannedArtifact,
     fetched: &Fetched,
-    depth: Depth,
+    scope: ProofScope,
     trust: Trust<'_>,
 ) -> Result<VerifiedArtifact, ProveError> {
     let mut found = pins(artifact, fetched);
     // What nobody pinned, or the policy wants signed, is worth asking the publisher for.
-    if depth == Depth::Publisher || !artifact.is_pinned() || wants_publisher(artifact, trust.policy) {
+    if scope == ProofScope::Publisher || !artifact.is_pinned() || wants_publisher(artifact, trust.policy) {
         let sums = checksum_files(artifact, fetched, trust.fetcher, &mut found)?;
         signatures::check(artifact, fetched, &sums, trust.fetcher, trust.keys, trust.now, &mut found)?;
     }
@@ -135,9 +143,9 @@ pub fn prove(
 }
 
 /// What the publisher's checksum files state, for looking into the store. Nothing of it is believed
-/// before [`prove`] has seen the bytes and the signature.
+/// before [`prove_artifact`] has seen the bytes and the signature.
 #[must_use]
-pub fn stated(artifact: &PlannedArtifact, network: &Fetcher) -> Vec<(PinAlgorithm, String)> {
+pub fn read_stated_digests(artifact: &PlannedArtifact, network: &Fetcher) -> Vec<(PinAlgorithm, String)> {
     let files = artifact.checksums.iter();
     files
         .filter_map(|file| {
@@ -154,8 +162,7 @@ fn wants_publisher(artifact: &PlannedArtifact, policy: &Policy) -> bool {
 
 fn judge(artifact: &PlannedArtifact, found: &[Evidence], policy: &Policy) -> Result<(), ProveError> {
     let name = artifact.title();
-    let failed: Vec<Evidence> =
-        found.iter().filter(|proof| proof.verdict == Verdict::Failed).cloned().collect();
+    let failed = error::failed_proofs(found);
     if !failed.is_empty() {
         return Err(ProveError::Failed { name, failed });
     }
@@ -163,11 +170,11 @@ fn judge(artifact: &PlannedArtifact, found: &[Evidence], policy: &Policy) -> Res
     if !proven {
         return Err(ProveError::Nothing { name, component: artifact.component.clone() });
     }
-    let violations = check_evidence(policy, artifact, found);
-    if violations.is_empty() {
+    let findings = check_evidence(policy, artifact, found);
+    if findings.is_empty() {
         return Ok(());
     }
-    Err(ProveError::Policy(crate::policy::PolicyError::Proof { policy: policy.name.clone(), violations }))
+    Err(ProveError::Policy(crate::trust::PolicyError::Proof { policy: policy.name.clone(), findings }))
 }
 
 /// Fetching has compared every digest and size already.

@@ -41,7 +41,7 @@ fn was_proven(artifact: &PlannedArtifact, kind: ProofKind) -> bool {
 ///
 /// # Errors
 /// The store lacks what it had, or has something else.
-pub fn keep(
+pub fn keep_proofs(
     verified: &VerifiedArtifact,
     store: &Store,
     keys: &Keys,

@@ -1,46 +1,41 @@
-//! What several verbs begin with: read the catalog and the selection, resolve, fold.
+//! What a verb starts from: catalog, image definition, flags, overrides, policy and lockfile become a plan,
+//! and the plan a predicted machine.
+
+mod inputs;
 
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use serde_json::Value;
 
-use super::overrides;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Trees};
 use crate::cli::{LockUseArgs, SelectionArgs};
+use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::Tree;
-use crate::error::UsageError;
 use crate::guest::{Guest, guest};
 use crate::io::fs;
 use crate::lock::{Lock, LockError};
 use crate::machine::{Expectations, Prediction, predict};
 use crate::model::json;
 use crate::model::kubernetes::Program;
-use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
 use crate::model::target::VariableType;
 use crate::model::version::Version;
 use crate::render::{self, RenderError};
-use crate::resolve::{Platform, ResolveError, Surroundings, plan_tool, resolve};
+pub use inputs::{apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
 
-/// The catalog and the trees that go with it.
-#[derive(Debug)]
-pub struct Trees {
-    pub catalog: Catalog,
-    pub packer: Tree,
-    pub provisioners: Tree,
-}
+use crate::resolve::{Surroundings, resolve};
 
 /// # Errors
 /// The directory cannot be read.
-pub fn trees(manifests: Option<&Path>) -> anyhow::Result<Trees> {
+pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
     let manifests = match manifests {
         None => Tree::manifests(),
         Some(path) => {
-            let files = fs::read_tree(path).context("reading the catalog")?;
+            let files = read_input_tree("--manifests", path)?;
             Tree::loaded(path.display().to_string().trim_end_matches('/').to_owned(), files)
         }
     };
@@ -51,10 +46,10 @@ pub fn trees(manifests: Option<&Path>) -> anyhow::Result<Trees> {
 ///
 /// # Errors
 /// The definition cannot be read, or a flag's value not be understood.
-pub fn definition(args: &SelectionArgs, trees: &Trees) -> anyhow::Result<(ImageDefinition, PathBuf)> {
+pub fn read_definition(args: &SelectionArgs, trees: &Trees) -> Result<(ImageDefinition, PathBuf)> {
     let (base, folder) = match &args.config {
         Some(path) => {
-            let bytes = fs::read(path)?;
+            let bytes = read_input("--config", path)?;
             let folder = path.parent().map(Path::to_owned).unwrap_or_default();
             (json::parse(&path.display().to_string(), &bytes)?, folder)
         }
@@ -64,11 +59,15 @@ pub fn definition(args: &SelectionArgs, trees: &Trees) -> anyhow::Result<(ImageD
         },
     };
     let mut base = base;
-    overrides::load(&mut base.overrides, &folder)?;
-    Ok((flags(args, &base, trees)?.over(base), folder))
+    inputs::load_keys(&mut base.overrides, &folder)?;
+    Ok((definition_from_flags(args, &base, trees)?.over(base), folder))
 }
 
-fn flags(args: &SelectionArgs, base: &ImageDefinition, trees: &Trees) -> anyhow::Result<ImageDefinition> {
+fn definition_from_flags(
+    args: &SelectionArgs,
+    base: &ImageDefinition,
+    trees: &Trees,
+) -> Result<ImageDefinition> {
     let target = args.target.as_ref().or(base.target.as_ref());
     let proxy =
         (args.http_proxy.is_some() || args.https_proxy.is_some() || args.no_proxy.is_some()).then(|| Proxy {
@@ -86,17 +85,17 @@ fn flags(args: &SelectionArgs, base: &ImageDefinition, trees: &Trees) -> anyhow:
         delivery: args.delivery,
         features: args.features.clone(),
         updates: args.updates.clone(),
-        mirrors: mirrors(&args.mirrors),
+        mirrors: group_mirrors(&args.mirrors),
         images: args.images.clone(),
         proxy,
         components: args.component.iter().cloned().collect(),
-        variables: variables(args, target.map(String::as_str), trees)?,
-        overrides: overrides::from_flags(args)?,
+        variables: parse_variables(args, target.map(String::as_str), trees)?,
+        overrides: inputs::read_overrides(args)?,
         ..ImageDefinition::default()
     })
 }
 
-fn mirrors(pairs: &[(String, String)]) -> BTreeMap<String, Vec<String>> {
+fn group_mirrors(pairs: &[(String, String)]) -> BTreeMap<String, Vec<String>> {
     let mut mirrors: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (registry, url) in pairs {
         mirrors.entry(registry.clone()).or_default().push(url.clone());
@@ -105,11 +104,11 @@ fn mirrors(pairs: &[(String, String)]) -> BTreeMap<String, Vec<String>> {
 }
 
 /// Values from the command line by the variable's type: texts as they are, all else as JSON.
-fn variables(
+fn parse_variables(
     args: &SelectionArgs,
     target: Option<&str>,
     trees: &Trees,
-) -> anyhow::Result<BTreeMap<String, Value>> {
+) -> Result<BTreeMap<String, Value>> {
     let mut values = BTreeMap::new();
     let Some(name) = target else { return Ok(values) };
     if args.variables.is_empty() {
@@ -120,9 +119,9 @@ fn variables(
         let kind = target.variable(name).map(|variable| variable.kind);
         let value = match kind {
             None | Some(VariableType::String) => Value::String(text.clone()),
-            Some(kind) => serde_json::from_str(text).map_err(|_| UsageError {
-                message: format!("--var {name}: `{text}` is no {}", kind.as_str()),
-                hint: Some(match kind {
+            Some(kind) => serde_json::from_str(text).map_err(|_| InputError {
+                message: format!("--var {name}: expected {}, found `{text}`", kind.as_str()),
+                remedy: Some(match kind {
                     VariableType::StringList => format!("write it as JSON: --var '{name}=[\"a\", \"b\"]'"),
                     VariableType::StringMap => format!("write it as JSON: --var '{name}={{\"a\": \"b\"}}'"),
                     _ => format!(
@@ -138,7 +137,7 @@ fn variables(
 }
 
 /// An unknown target is a wrong selection, not a rendering that failed.
-fn unknown_target(error: RenderError) -> anyhow::Error {
+fn unknown_target(error: RenderError) -> Error {
     match error {
         RenderError::UnknownTarget { name, suggestion } => {
             crate::catalog::CatalogError::Unknown { what: "target", name, suggestion }.into()
@@ -149,23 +148,23 @@ fn unknown_target(error: RenderError) -> anyhow::Error {
 
 /// # Errors
 /// No target is named, the selection is refused, or the catalog is wrong.
-pub fn plan(definition: &ImageDefinition, trees: &Trees) -> anyhow::Result<Plan> {
-    plan_with(definition, trees, BTreeMap::new())
+pub fn resolve_plan(definition: &ImageDefinition, trees: &Trees) -> Result<Plan> {
+    resolve_updated_plan(definition, trees, BTreeMap::new())
 }
 
 /// The same with newer releases than the catalog's.
 ///
 /// # Errors
-/// As [`plan`].
-pub fn plan_with(
+/// As [`resolve_plan`].
+pub fn resolve_updated_plan(
     definition: &ImageDefinition,
     trees: &Trees,
     updated: BTreeMap<String, Version>,
-) -> anyhow::Result<Plan> {
+) -> Result<Plan> {
     let Some(name) = definition.target.as_deref() else {
-        return Err(UsageError {
-            message: "no target is named".to_owned(),
-            hint: Some(format!(
+        return Err(InputError {
+            message: "the selection names no target".to_owned(),
+            remedy: Some(format!(
                 "add `--target {}`, or `\"target\"` to imagegen.json",
                 trees.packer.folders("targets").join("` or `--target ")
             )),
@@ -186,68 +185,48 @@ pub fn plan_with(
     Ok(resolve(&trees.catalog, target, &packer, definition, &surroundings)?)
 }
 
-/// Packer and its plugins as artifacts for this machine, by component name and version.
-pub type PlannedTools<'a> = Vec<(String, &'a Version, anyhow::Result<PlannedArtifact>)>;
-
-/// The programs that a plan is baked with; none where its target needs no Packer.
-#[must_use]
-pub fn planned_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
-    let Some(packer) = &plan.packer else { return Vec::new() };
-    let plugins = packer.plugins.iter().map(|it| (format!("packer-plugin-{}", it.name), &it.version));
-    std::iter::once(("packer".to_owned(), &packer.version))
-        .chain(plugins)
-        .map(|(name, version)| {
-            let planned = trees.catalog.component(&name).map_err(anyhow::Error::from).and_then(|component| {
-                plan_tool(&component, version, Platform::host(), &plan.selection.overrides)
-                    .map_err(|refusal| ResolveError::Refused(vec![refusal]).into())
-            });
-            (name, version, planned)
-        })
-        .collect()
-}
-
 /// A plan for what depends on the nodes and not on where their image is built.
 ///
 /// # Errors
-/// As [`plan`].
-pub fn plan_of_nodes(selection: &SelectionArgs, trees: &Trees) -> anyhow::Result<Plan> {
-    let (mut definition, _) = definition(selection, trees)?;
+/// As [`resolve_plan`].
+pub fn resolve_node_plan(selection: &SelectionArgs, trees: &Trees) -> Result<Plan> {
+    let (mut definition, _) = read_definition(selection, trees)?;
     // The target decides nothing here.
     definition.target = definition.target.or_else(|| trees.packer.folders("targets").into_iter().next());
-    plan(&definition, trees)
+    resolve_plan(&definition, trees)
 }
 
-/// The lockfile's path: as told, or beside the image definition.
+/// The lockfile's path: as named, or beside the image definition.
 #[must_use]
-pub fn lock_path(told: Option<&PathBuf>, folder: &Path) -> PathBuf {
-    told.cloned().unwrap_or_else(|| folder.join("imagegen.lock.json"))
+pub fn lock_path(named: Option<&PathBuf>, folder: &Path) -> PathBuf {
+    named.cloned().unwrap_or_else(|| folder.join("imagegen.lock.json"))
 }
 
 /// A plan with what the lockfile pins, if there is one and it fits, and the policy that it was held
 /// against.
 ///
 /// # Errors
-/// As [`plan`]; a lockfile that is stale, or absent where it is demanded.
-pub fn locked_plan_and_policy(
+/// As [`resolve_plan`]; a lockfile that is stale, or absent where it is demanded.
+pub fn resolve_locked_plan(
     selection: &SelectionArgs,
     lock: &LockUseArgs,
     trees: &Trees,
-) -> anyhow::Result<(Plan, Policy)> {
-    let (definition, folder) = definition(selection, trees)?;
-    locked_plan_of(&definition, &folder, selection, lock, trees)
+) -> Result<(Plan, Policy)> {
+    let (definition, folder) = read_definition(selection, trees)?;
+    resolve_locked_definition(&definition, &folder, selection, lock, trees)
 }
 
 /// The same where the image definition and its folder were read already.
 ///
 /// # Errors
-/// As [`locked_plan_and_policy`].
-pub fn locked_plan_of(
+/// As [`resolve_locked_plan`].
+pub fn resolve_locked_definition(
     definition: &ImageDefinition,
     folder: &Path,
     selection: &SelectionArgs,
     lock: &LockUseArgs,
     trees: &Trees,
-) -> anyhow::Result<(Plan, Policy)> {
+) -> Result<(Plan, Policy)> {
     let path = lock_path(lock.lock.as_ref(), folder);
     let file = path.display().to_string();
     let bytes = if lock.ignore_lock { None } else { fs::read_if_there(&path)? };
@@ -257,8 +236,8 @@ pub fn locked_plan_of(
         return Err(LockError::Absent { file, flag }.into());
     }
     let updated = locked.as_ref().map(|locked| locked.updated.clone()).unwrap_or_default();
-    let mut plan = plan_with(definition, trees, updated)?;
-    let policy = overrides::policy(selection, &mut plan)?;
+    let mut plan = resolve_updated_plan(definition, trees, updated)?;
+    let policy = inputs::apply_policy(selection, &mut plan)?;
     if let Some(locked) = locked {
         locked.check(&file, &plan)?;
         locked.pin(&mut plan);
@@ -270,9 +249,9 @@ pub fn locked_plan_of(
 ///
 /// # Errors
 /// A step is wrong, or the predicted machine could not work.
-pub fn predicted(plan: &Plan, trees: &Trees) -> anyhow::Result<(Guest, Prediction)> {
+pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)> {
     let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
-    let programs = known_programs(plan, trees)?;
+    let programs = collect_programs(plan, trees)?;
     let image = plan.target.image.as_ref().map(|image| &image.guest);
     let step_file = |id: &str| guest.step_files.get(id).cloned().unwrap_or_else(|| id.to_owned());
     let prediction = predict(
@@ -298,7 +277,7 @@ pub fn predicted(plan: &Plan, trees: &Trees) -> anyhow::Result<(Guest, Predictio
 
 /// What this line's programs know. A gate that graduated is hidden from their help and accepted
 /// still, until it is removed: gates of the line before are taken along.
-fn known_programs(plan: &Plan, trees: &Trees) -> anyhow::Result<BTreeMap<String, Program>> {
+fn collect_programs(plan: &Plan, trees: &Trees) -> Result<BTreeMap<String, Program>> {
     let mut programs = plan.line.programs.clone();
     let minors = trees.catalog.kubernetes_minors();
     let before = minors.iter().position(|minor| *minor == plan.line.minor).and_then(|at| at.checked_sub(1));

@@ -1,0 +1,234 @@
+//! `PinnedPlan` → fetched → `ProvenPlan`: every verb that needs an artifact's bytes gets them here.
+//!
+//! A plan is pinned by [`pin_plan`], admitted by the gate of [`crate::trust`], then fetched and proven by
+//! [`prove_plan`]. What comes out owns its verified artifacts, so nothing later asks whether they were
+//! verified.
+
+mod network;
+mod prove;
+mod tools;
+
+use crate::catalog::Trees;
+use crate::diagnostic::{Classify, Error, ErrorClass, Result};
+use crate::fetch::{Fetched, Fetcher, Request};
+use crate::io::clock;
+use crate::lock::{Lock, PinnedPlan};
+use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::policy::Policy;
+use crate::model::resource::PinAlgorithm;
+use crate::model::selection::ImageDefinition;
+use crate::trust::Admitted;
+use crate::ui::{Downloads, Printer};
+use crate::verify::chain::PinnedRoots;
+
+pub use network::{
+    absolute_path, open_fetcher, open_store, read_headers, request_artifact, request_user_files,
+};
+pub use prove::{
+    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, keep_proofs, prove_again,
+};
+pub use tools::{PlannedTools, ToolError, Tools, acquire_tools, plan_tools};
+
+/// A plan whose artifacts were fetched and proven. Only [`prove_plan`] makes one.
+#[derive(Debug)]
+pub struct ProvenPlan {
+    admitted: Admitted,
+    artifacts: Vec<VerifiedArtifact>,
+    user_files: Vec<Fetched>,
+}
+
+impl ProvenPlan {
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.admitted.pinned().plan()
+    }
+
+    #[must_use]
+    pub fn lock(&self) -> &Lock {
+        self.admitted.pinned().lock()
+    }
+
+    /// In the order of the plan.
+    #[must_use]
+    pub fn artifacts(&self) -> &[VerifiedArtifact] {
+        &self.artifacts
+    }
+
+    /// Files that the image definition pins by its own digests.
+    #[must_use]
+    pub fn user_files(&self) -> &[Fetched] {
+        &self.user_files
+    }
+}
+
+/// What fetching and proving needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Acquirer<'a> {
+    pub trees: &'a Trees,
+    pub policy: &'a Policy,
+    pub fetcher: &'a Fetcher,
+    pub jobs: usize,
+    pub printer: &'a Printer,
+}
+
+impl Acquirer<'_> {
+    /// Fetches and proves artifacts. Every failure is printed; the first one is the error.
+    ///
+    /// # Errors
+    /// A download or a proof failed, or the policy demands another proof.
+    pub fn prove_artifacts(
+        &self,
+        artifacts: &[&PlannedArtifact],
+        scope: ProofScope,
+    ) -> Result<Vec<VerifiedArtifact>> {
+        let requests =
+            artifacts.iter().map(|artifact| self.request(artifact)).collect::<Result<Vec<Request>>>()?;
+        let files = self.fetch_files(&requests)?;
+        let tree = self.trees.catalog.tree();
+        let (keys, roots) = (Keys::read(tree)?, PinnedRoots::read(tree)?);
+        let Self { fetcher, policy, .. } = *self;
+        let trust = Trust { fetcher, policy, keys: &keys, roots: &roots, now: clock::now() };
+        let pairs = artifacts.iter().zip(&files);
+        let outcomes =
+            pairs.map(|(artifact, fetched)| prove::prove_artifact(artifact, fetched, scope, trust));
+        collect_outcomes(outcomes.collect(), self.printer)
+    }
+
+    /// # Errors
+    /// A download failed.
+    pub fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
+        let total = requests.iter().filter_map(|request| request.size).sum();
+        let downloads = Downloads::new(self.printer, requests.len(), total);
+        collect_outcomes(self.fetcher.fetch(requests, self.jobs, &downloads), self.printer)
+    }
+
+    /// Files that the image definition pins by its own digests.
+    ///
+    /// # Errors
+    /// A download failed.
+    pub fn fetch_user_files(&self, selection: &ImageDefinition) -> Result<Vec<Fetched>> {
+        self.fetch_files(&request_user_files(selection)?)
+    }
+
+    fn request(&self, artifact: &PlannedArtifact) -> Result<Request> {
+        let mut request = request_artifact(artifact, self.trees)?;
+        request.digests.extend(self.find_stored(artifact));
+        Ok(request)
+    }
+
+    /// The digest of an unpinned file that is in the store already, if its publisher signs its checksums.
+    /// Without that signature the file itself is downloaded: the publisher may contradict itself.
+    fn find_stored(&self, artifact: &PlannedArtifact) -> Option<(PinAlgorithm, String)> {
+        let store = self.fetcher.store();
+        let signs = artifact.signatures.iter().any(|signature| signature.kind.over_checksums());
+        if artifact.is_pinned() || !signs || store.find_url(&artifact.url).is_none() {
+            return None;
+        }
+        let mut stated = prove::read_stated_digests(artifact, self.fetcher).into_iter();
+        stated.find(|(algorithm, digest)| store.find(*algorithm, digest).is_some())
+    }
+}
+
+/// All values, or the first error. The others are printed, unless an interrupt is their cause.
+///
+/// # Errors
+/// An outcome is an error.
+pub fn collect_outcomes<T, E: Into<Error>>(
+    outcomes: Vec<std::result::Result<T, E>>,
+    printer: &Printer,
+) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    let mut failures: Vec<Error> = Vec::new();
+    for outcome in outcomes {
+        match outcome {
+            Ok(value) => values.push(value),
+            Err(error) => failures.push(error.into()),
+        }
+    }
+    if let Some(at) = failures.iter().position(|error| error.class() == ErrorClass::Interrupted) {
+        return Err(failures.swap_remove(at));
+    }
+    let mut failures = failures.into_iter();
+    let Some(first) = failures.next() else { return Ok(values) };
+    failures.for_each(|other| printer.error(&other.to_string()));
+    Err(first)
+}
+
+/// Pins artifacts by what their publishers prove: the unpinned ones, or `every` one.
+///
+/// # Errors
+/// An artifact cannot be fetched or proven.
+pub fn pin_plan(plan: &mut Plan, every: bool, acquirer: &Acquirer<'_>) -> Result<Vec<VerifiedArtifact>> {
+    let artifacts: Vec<PlannedArtifact> =
+        plan.artifacts().filter(|artifact| every || !artifact.is_pinned()).cloned().collect();
+    if let Some(artifact) = artifacts.iter().find(|artifact| !artifact.is_pinned() && !offers_proof(artifact))
+    {
+        return Err(Unprovable { title: artifact.title(), artifact: artifact.clone() }.into());
+    }
+    let verified = acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Publisher)?;
+    for proven in &verified {
+        acquirer.printer.note(&format!("proven: {}", proven.summary()));
+        let proven = proven.artifact();
+        for artifact in plan.groups.iter_mut().flat_map(|group| &mut group.artifacts) {
+            if artifact.component == proven.component && artifact.url == proven.url {
+                *artifact = proven.clone();
+            }
+        }
+    }
+    plan.forget_unpinned();
+    Ok(verified)
+}
+
+/// Fetches and proves what the gate admitted. `earlier` holds artifacts that [`pin_plan`] has proven.
+///
+/// # Errors
+/// An artifact or a user's file cannot be fetched or proven.
+pub fn prove_plan(
+    admitted: Admitted,
+    earlier: &[VerifiedArtifact],
+    acquirer: &Acquirer<'_>,
+) -> Result<ProvenPlan> {
+    let plan = admitted.pinned().plan();
+    let known = |artifact: &PlannedArtifact| earlier.iter().find(|known| known.artifact() == artifact);
+    let open: Vec<&PlannedArtifact> = plan.artifacts().filter(|artifact| known(artifact).is_none()).collect();
+    let mut fresh = acquirer.prove_artifacts(&open, ProofScope::Bytes)?.into_iter();
+    let artifacts =
+        plan.artifacts().filter_map(|artifact| known(artifact).cloned().or_else(|| fresh.next())).collect();
+    let user_files = acquirer.fetch_user_files(&plan.selection)?;
+    Ok(ProvenPlan { admitted, artifacts, user_files })
+}
+
+/// Pins, admits and proves a plan in one go.
+///
+/// # Errors
+/// As [`pin_plan`] and [`prove_plan`]; the policy refuses the plan.
+pub fn acquire_plan(mut plan: Plan, acquirer: &Acquirer<'_>) -> Result<ProvenPlan> {
+    let earlier = pin_plan(&mut plan, false, acquirer)?;
+    let admitted = crate::trust::admit(PinnedPlan::new(plan)?, acquirer.policy)?;
+    prove_plan(admitted, &earlier, acquirer)
+}
+
+fn offers_proof(artifact: &PlannedArtifact) -> bool {
+    !artifact.checksums.is_empty() || !artifact.signatures.is_empty() || artifact.authenticode.is_some()
+}
+
+/// An artifact without a recorded digest, of which the publisher offers no proof.
+#[derive(Debug, thiserror::Error)]
+#[error("no digest is recorded for {title}, and its publisher offers no proof")]
+pub struct Unprovable {
+    title: String,
+    artifact: PlannedArtifact,
+}
+
+impl Classify for Unprovable {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        let PlannedArtifact { component, url, .. } = &self.artifact;
+        vec![format!(
+            "verify {url} yourself and state its digest: `--override {component}.sha256=<64 digits>`"
+        )]
+    }
+}

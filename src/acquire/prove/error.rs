@@ -1,0 +1,61 @@
+//! Why an artifact is not proven.
+
+use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
+use crate::fetch::FetchError;
+use crate::io::fs::FileError;
+use crate::model::evidence::{Evidence, Verdict};
+use crate::trust::PolicyError;
+use crate::verify::ProofError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ProveError {
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error("{name} failed verification:{}", format_findings(.failed))]
+    Failed { name: String, failed: Vec<Finding> },
+    #[error("no digest is recorded for {name}, and none of its publisher's proofs holds")]
+    Nothing { name: String, component: String },
+    #[error(transparent)]
+    Policy(PolicyError),
+    #[error(transparent)]
+    Proof(#[from] ProofError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl Classify for ProveError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Fetch(error) => error.class(),
+            Self::Policy(error) => error.class(),
+            Self::File(error) => error.class(),
+            Self::Failed { .. } | Self::Nothing { .. } | Self::Proof(_) => ErrorClass::Verification,
+        }
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::Nothing { component, .. } => vec![format!(
+                "verify the file yourself and state its digest: `--override {component}.sha256=<64 digits>`"
+            )],
+            Self::Failed { failed, .. } => list_remedies(failed),
+            Self::Fetch(error) => error.remedies(),
+            Self::Policy(error) => error.remedies(),
+            Self::Proof(_) | Self::File(_) => Vec::new(),
+        }
+    }
+}
+
+/// Failed proofs as findings.
+pub(super) fn failed_proofs(evidence: &[Evidence]) -> Vec<Finding> {
+    let failed = evidence.iter().filter(|proof| proof.verdict == Verdict::Failed);
+    failed
+        .map(|proof| {
+            let remedy = "do not use the file; compare it with the publisher's site over another network";
+            let message = format!("{}: {}", proof.proof.as_str(), proof.detail);
+            Finding::new(proof.code.as_deref().unwrap_or("failed"), message, remedy)
+                .with_subject(&proof.subject)
+                .with_source(proof.source.clone().unwrap_or_default())
+        })
+        .collect()
+}

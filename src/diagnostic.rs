@@ -1,0 +1,267 @@
+//! Errors and findings as a user meets them: what is wrong with which thing, what to do next, and the
+//! class that decides the exit code.
+//!
+//! A stage returns its own error type. `?` turns it into an [`Error`] only if the type implements
+//! [`Classify`], so an error type without a class does not compile.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What went wrong, as far as a calling script tells it apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// The program itself, or the machine it runs on.
+    Internal,
+    /// The command line does not parse.
+    Usage,
+    /// A value or an input file.
+    Selection,
+    Fetch,
+    Verification,
+    Render,
+    Packer,
+    Checks,
+    Interrupted,
+}
+
+impl ErrorClass {
+    pub const ALL: &'static [Self] = &[
+        Self::Internal,
+        Self::Usage,
+        Self::Selection,
+        Self::Fetch,
+        Self::Verification,
+        Self::Render,
+        Self::Packer,
+        Self::Checks,
+        Self::Interrupted,
+    ];
+
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Internal => 1,
+            Self::Usage => 2,
+            Self::Selection => 3,
+            Self::Fetch => 4,
+            Self::Verification => 5,
+            Self::Render => 6,
+            Self::Packer => 7,
+            Self::Checks => 8,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// As the README's table and `imagegen --help` describe it.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Internal => "internal error, or the system refused an operation (permission, full disk)",
+            Self::Usage => "the command line does not parse: unknown flag, missing or conflicting arguments",
+            Self::Selection => {
+                "invalid or missing value: flag, image definition, overrides, policy, lockfile, catalog"
+            }
+            Self::Fetch => "download failed",
+            Self::Verification => "verification failed",
+            Self::Render => "the workspace cannot be rendered or written",
+            Self::Packer => "Packer failed or is missing",
+            Self::Checks => "checks of the baked machine failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// An error that knows its class. Implemented beside each error type.
+pub trait Classify: std::error::Error + Send + Sync + 'static {
+    fn class(&self) -> ErrorClass;
+
+    /// What to do next, as commands or edits that can be copied.
+    fn remedies(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Any classified error, with what the program was doing.
+#[derive(Debug)]
+pub struct Error {
+    context: Option<String>,
+    cause: Box<dyn Classify>,
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl<E: Classify> From<E> for Error {
+    fn from(cause: E) -> Self {
+        Self { context: None, cause: Box::new(cause) }
+    }
+}
+
+impl Error {
+    #[must_use]
+    pub fn with_context(self, context: impl Into<String>) -> Self {
+        Self { context: Some(context.into()), ..self }
+    }
+
+    #[must_use]
+    pub fn class(&self) -> ErrorClass {
+        self.cause.class()
+    }
+
+    /// Each remedy once.
+    #[must_use]
+    pub fn remedies(&self) -> Vec<String> {
+        let mut remedies = self.cause.remedies();
+        let mut known = std::collections::BTreeSet::new();
+        remedies.retain(|remedy| !remedy.is_empty() && known.insert(remedy.clone()));
+        remedies
+    }
+}
+
+/// Context and causes in one line, each once: many errors repeat their cause.
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = self.context.clone().unwrap_or_default();
+        let cause: &dyn std::error::Error = &*self.cause;
+        for cause in std::iter::successors(Some(cause), |cause| cause.source()).map(ToString::to_string) {
+            if line.is_empty() {
+                line = cause;
+            } else if !line.contains(&cause) {
+                line = format!("{line}: {cause}");
+            }
+        }
+        formatter.write_str(&line)
+    }
+}
+
+/// A command line that the argument parser accepts and that makes no sense.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct UsageError {
+    pub message: String,
+    pub remedy: Option<String>,
+}
+
+impl Classify for UsageError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Usage
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        self.remedy.clone().into_iter().collect()
+    }
+}
+
+/// A value of a flag, an input file or the environment that is missing or cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct InputError {
+    pub message: String,
+    pub remedy: Option<String>,
+}
+
+impl InputError {
+    #[must_use]
+    pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: Some(remedy.into()) }
+    }
+}
+
+impl Classify for InputError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        self.remedy.clone().into_iter().collect()
+    }
+}
+
+/// An invariant of the program that does not hold.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct InternalError(pub String);
+
+impl Classify for InternalError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Internal
+    }
+}
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+/// One thing that is wrong: every stage that judges something returns a list of these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Stable, kebab-case: scripts and `imagegen explain` use it.
+    pub code: String,
+    pub severity: Severity,
+    /// The thing that the finding is about: a component, a file, a resource. May be empty.
+    pub subject: String,
+    pub message: String,
+    /// What to do, as an imperative. May be empty.
+    pub remedy: String,
+    /// Where the rule comes from. May be empty.
+    pub source: String,
+}
+
+impl Finding {
+    #[must_use]
+    pub fn new(code: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            severity: Severity::Error,
+            subject: String::new(),
+            message: message.into(),
+            remedy: remedy.into(),
+            source: String::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn with_subject(self, subject: impl Into<String>) -> Self {
+        Self { subject: subject.into(), ..self }
+    }
+
+    #[must_use]
+    pub fn with_source(self, source: impl Into<String>) -> Self {
+        Self { source: source.into(), ..self }
+    }
+}
+
+/// `subject: message [code; source: …]`
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.subject.is_empty() && !self.message.contains(&self.subject) {
+            write!(formatter, "{}: ", self.subject)?;
+        }
+        write!(formatter, "{} [{}", self.message, self.code)?;
+        if !self.source.is_empty() {
+            write!(formatter, "; source: {}", self.source)?;
+        }
+        formatter.write_str("]")
+    }
+}
+
+/// A single finding ends the line that introduces it; several have a line each.
+#[must_use]
+pub fn format_findings(findings: &[Finding]) -> String {
+    match findings {
+        [only] => format!(" {only}"),
+        many => many.iter().map(|finding| format!("\n  {finding}")).collect(),
+    }
+}
+
+/// What to do about findings.
+#[must_use]
+pub fn list_remedies(findings: &[Finding]) -> Vec<String> {
+    findings.iter().map(|finding| finding.remedy.clone()).collect()
+}

@@ -1,0 +1,360 @@
+//! What a build would find or miss on this machine. Opens no socket, writes nothing.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cli::DoctorArgs;
+use crate::diagnostic::{Classify, ErrorClass, Result};
+use crate::io::store::Store;
+use crate::io::{clock, exec, fs};
+use crate::lock::Lock;
+use crate::model::plan::{Plan, PlannedArtifact};
+
+use crate::acquire::plan_tools;
+use crate::catalog::Trees;
+use crate::selection::{apply_policy, lock_path, read_definition, resolve_plan};
+
+/// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
+const RECORDS_BEGIN: u64 = 1_767_225_600;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckState {
+    Ok,
+    Warning,
+    Missing,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorCheck {
+    pub state: CheckState,
+    /// Of the error that a build would end with.
+    #[serde(skip)]
+    class: ErrorClass,
+    pub name: String,
+    pub detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What `imagegen doctor` says.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorOutput {
+    /// Nothing is missing.
+    pub ready: bool,
+    pub checks: Vec<DoctorCheck>,
+}
+
+#[derive(Default)]
+struct Checks(Vec<DoctorCheck>);
+
+impl Checks {
+    fn ok(&mut self, name: &str, detail: impl Into<String>) {
+        self.add(CheckState::Ok, ErrorClass::Internal, name, detail.into(), None);
+    }
+
+    fn warning(&mut self, name: &str, detail: impl Into<String>) {
+        self.add(CheckState::Warning, ErrorClass::Internal, name, detail.into(), None);
+    }
+
+    fn missing(&mut self, class: ErrorClass, name: &str, detail: impl Into<String>, hint: impl Into<String>) {
+        self.add(CheckState::Missing, class, name, detail.into(), Some(hint.into()));
+    }
+
+    fn add(
+        &mut self,
+        state: CheckState,
+        class: ErrorClass,
+        name: &str,
+        detail: String,
+        hint: Option<String>,
+    ) {
+        self.0.push(DoctorCheck { state, class, name: name.to_owned(), detail, hint });
+    }
+}
+
+/// # Errors
+/// The selection cannot be resolved, or the policy refuses it.
+pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
+    let (definition, folder) = read_definition(&args.selection, trees)?;
+    let mut plan = resolve_plan(&definition, trees)?;
+    apply_policy(&args.selection, &mut plan)?;
+    let mut checks = Checks::default();
+    check_lock(args, &folder, &mut plan, &mut checks);
+    check_variables(&plan, &mut checks);
+    let root = args.network.store.clone().or_else(Store::default_path);
+    let store = root.map(Store::look);
+    check_artifacts(args, &plan, store.as_ref(), &mut checks);
+    check_packer(args, &plan, trees, store.as_ref(), &mut checks);
+    check_host(args, &mut checks);
+    let ready = checks.0.iter().all(|check| check.state != CheckState::Missing);
+    Ok(DoctorOutput { ready, checks: checks.0 })
+}
+
+impl DoctorOutput {
+    /// # Errors
+    /// Something is missing.
+    pub fn require_ready(&self) -> Result<(), NotReady> {
+        let missing = || self.checks.iter().filter(|check| check.state == CheckState::Missing);
+        let Some(first) = missing().next() else { return Ok(()) };
+        Err(NotReady {
+            class: first.class,
+            missing: missing().map(|check| check.name.clone()).collect(),
+            remedies: missing().filter_map(|check| check.hint.clone()).collect(),
+        })
+    }
+}
+
+/// What a build would miss on this machine.
+#[derive(Debug, thiserror::Error)]
+#[error("a build would miss: {}", .missing.join(", "))]
+pub struct NotReady {
+    pub class: ErrorClass,
+    pub missing: Vec<String>,
+    pub remedies: Vec<String>,
+}
+
+impl Classify for NotReady {
+    /// That of the build, which would stop at the first thing that is missing.
+    fn class(&self) -> ErrorClass {
+        self.class
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        self.remedies.clone()
+    }
+}
+
+fn check_lock(args: &DoctorArgs, folder: &Path, plan: &mut Plan, checks: &mut Checks) {
+    let path = lock_path(args.lock.lock.as_ref(), folder);
+    let file = path.display().to_string();
+    let again = "run `imagegen lock` with the same flags, or use `--ignore-lock`";
+    if args.lock.ignore_lock {
+        return checks.ok("lockfile", "not read, as told");
+    }
+    match fs::read_if_there(&path) {
+        Err(error) => checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again),
+        Ok(None) if args.lock.locked || args.lock.lock.is_some() => {
+            checks.missing(
+                ErrorClass::Selection,
+                "lockfile",
+                format!("{file} is not there"),
+                "run `imagegen lock` first",
+            );
+        }
+        Ok(None) => checks.warning("lockfile", "none: every build resolves anew"),
+        Ok(Some(bytes)) => {
+            let locked = Lock::decode(&file, &bytes).and_then(|lock| lock.check(&file, plan).map(|()| lock));
+            match locked {
+                Ok(lock) => {
+                    lock.pin(plan);
+                    checks.ok("lockfile", file);
+                }
+                Err(error) => checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again),
+            }
+        }
+    }
+}
+
+/// What nobody pinned is known by where it came from.
+fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
+    if !artifact.is_pinned() {
+        return store.find_url(&artifact.url).is_some();
+    }
+    let mut pins = artifact.digests.iter();
+    pins.any(|pin| store.find(pin.algorithm, &pin.digest).is_some())
+}
+
+fn check_packer(args: &DoctorArgs, plan: &Plan, trees: &Trees, store: Option<&Store>, checks: &mut Checks) {
+    if plan.packer.is_none() {
+        return checks.ok("packer", "not needed for this target");
+    }
+    if let Some(program) = &args.packer {
+        return check_own_packer(program, checks);
+    }
+    for (name, version, tool) in plan_tools(plan, trees) {
+        match (tool, store) {
+            (Err(_), _) => checks.missing(
+                ErrorClass::Packer,
+                &name,
+                format!("{version} is not published for this machine"),
+                "name a Packer of your own by `--packer PATH`",
+            ),
+            (Ok(tool), Some(store)) if in_store(store, &tool) => {
+                checks.ok(&name, format!("{version} is in the store"));
+            }
+            _ if args.network.offline => checks.missing(
+                ErrorClass::Fetch,
+                &name,
+                format!("{version} is not in the store"),
+                "build once without `--offline`, or import a bundle",
+            ),
+            _ => checks.ok(&name, format!("{version} will be downloaded")),
+        }
+    }
+}
+
+fn check_own_packer(program: &Path, checks: &mut Checks) {
+    let run = exec::Run {
+        program: program.to_owned(),
+        arguments: vec!["version".into()],
+        folder: PathBuf::from("."),
+        // Packer would ask its home page for a newer one.
+        environment: BTreeMap::from([("CHECKPOINT_DISABLE".to_owned(), "1".into())]),
+        interactive: false,
+        input: None,
+    };
+    let mut first = None;
+    let ended = exec::run(&run, |line| {
+        first.get_or_insert_with(|| line.trim().to_owned());
+    });
+    match ended {
+        Ok(outcome) if outcome.success => checks.ok("packer", first.unwrap_or_default()),
+        Ok(_) => {
+            checks.missing(
+                ErrorClass::Packer,
+                "packer",
+                format!("{} version failed", program.display()),
+                "check `--packer`",
+            );
+        }
+        Err(error) => checks.missing(ErrorClass::Packer, "packer", error.to_string(), "check `--packer`"),
+    }
+}
+
+/// By name alone: no value is ever read into an output.
+fn check_variables(plan: &Plan, checks: &mut Checks) {
+    for missing in &plan.missing {
+        checks.missing(
+            ErrorClass::Selection,
+            &missing.names.join(" or "),
+            missing.description.clone(),
+            missing.from.join("; "),
+        );
+    }
+    for variable in &plan.target.variables {
+        if plan.declared.contains(&variable.name)
+            && !plan.variables.contains_key(&variable.name)
+            && let Some(name) = variable.environment_names().find(|name| is_set(name))
+        {
+            checks.ok(&variable.name, format!("{name} is set"));
+        }
+    }
+    for artifact in plan.artifacts() {
+        for name in artifact.headers.values().filter(|name| !is_set(name)) {
+            checks.missing(
+                ErrorClass::Selection,
+                name,
+                format!("sent as a header for {}", artifact.component),
+                format!("set {name} in the environment"),
+            );
+        }
+    }
+}
+
+fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+fn check_artifacts(args: &DoctorArgs, plan: &Plan, store: Option<&Store>, checks: &mut Checks) {
+    let unpinned: Vec<&str> = plan.unpinned().map(|artifact| artifact.component.as_str()).collect();
+    if unpinned.is_empty() {
+        checks.ok("digests", "every artifact is pinned");
+    } else {
+        checks.warning("digests", format!("unpinned: {}", unpinned.join(", ")));
+    }
+    let Some(store) = store else {
+        return checks.missing(
+            ErrorClass::Selection,
+            "store",
+            "there is no home directory",
+            "name a directory by `--store DIR`",
+        );
+    };
+    let place = store.root().display();
+    if fs::can_write(store.root()) {
+        checks.ok("store", place.to_string());
+    } else {
+        checks.missing(
+            ErrorClass::Internal,
+            "store",
+            format!("{place} cannot be written"),
+            "name another by `--store DIR`",
+        );
+    }
+    let absent: Vec<&PlannedArtifact> =
+        plan.artifacts().filter(|artifact| !in_store(store, artifact)).collect();
+    let all = plan.artifacts().count();
+    let found = format!("{} of {all} are in the store", all - absent.len());
+    if args.network.offline && !absent.is_empty() {
+        let hint = "run `imagegen fetch` without `--offline`, or import a bundle";
+        checks.missing(ErrorClass::Fetch, "artifacts", found, hint);
+    } else {
+        checks.ok("artifacts", found);
+    }
+    let needed: u64 = absent.iter().filter_map(|artifact| artifact.size).sum();
+    match fs::free(store.root()) {
+        None => checks.warning("disk", "the system does not say how much is free"),
+        Some(free) if free < needed => {
+            let detail = format!("{} MiB free, {} MiB needed", free >> 20, needed >> 20);
+            checks.missing(ErrorClass::Internal, "disk", detail, "free space, or name another `--store DIR`");
+        }
+        Some(free) => {
+            checks.ok("disk", format!("{} MiB free, at least {} MiB needed", free >> 20, needed >> 20));
+        }
+    }
+}
+
+fn check_host(args: &DoctorArgs, checks: &mut Checks) {
+    for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        if let Some(value) = env::var_os(name).filter(|value| !value.is_empty()) {
+            checks.ok(name, proxy_host(&value.to_string_lossy()));
+        }
+    }
+    for name in ["NO_PROXY", "no_proxy"].into_iter().filter(|name| is_set(name)) {
+        checks.ok(name, "is set");
+    }
+    if let Some(proxy) = &args.network.proxy {
+        checks.ok("--proxy", proxy_host(proxy));
+    }
+    for file in &args.network.ca_file {
+        let name = file.display().to_string();
+        match fs::read(file) {
+            Ok(bytes) if String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") => {
+                checks.ok("--ca-file", name);
+            }
+            Ok(_) => checks.missing(
+                ErrorClass::Selection,
+                "--ca-file",
+                format!("{name} holds no certificate"),
+                "give it in PEM",
+            ),
+            Err(error) => {
+                checks.missing(ErrorClass::Selection, "--ca-file", error.to_string(), "check `--ca-file`");
+            }
+        }
+    }
+    if clock::now() < RECORDS_BEGIN {
+        checks.missing(
+            ErrorClass::Internal,
+            "clock",
+            "is before 2026: signatures would not hold",
+            "set the machine's clock",
+        );
+    } else {
+        checks.ok("clock", "not before the catalog's records");
+    }
+}
+
+/// A proxy's host and port. Whatever stands before the last `@` may be a password.
+fn proxy_host(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest.rsplit('@').next().unwrap_or(rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest).to_owned()
+}

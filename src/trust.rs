@@ -1,0 +1,5 @@
+//! Who may say what: the subjects of an image, and the gate that they pass.
+
+mod gate;
+
+pub use gate::{Admitted, PolicyError, admit, check_evidence, check_plan};

@@ -1,0 +1,235 @@
+//! What publishers have that is newer than a plan: `imagegen outdated` prints it, `lock --update` takes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use crate::acquire::{SIDECAR, collect_outcomes, read_headers};
+use crate::catalog::Trees;
+use crate::diagnostic::{Error, InputError, Result};
+use crate::fetch::{FetchError, Fetcher};
+use crate::model::component::Component;
+use crate::model::evidence::ProofKind;
+use crate::model::overrides::mirrored;
+use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::selection::ImageDefinition;
+use crate::model::upstream::UpstreamError;
+use crate::model::version::Version;
+use crate::resolve::{KUBERNETES, plan_artifact};
+use crate::ui::Printer;
+
+/// The longest list: a hundred releases with all their files.
+const LARGEST_LIST: u64 = 32 << 20;
+
+/// What publishers have of one thing that an image holds.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutdatedOutput {
+    /// Component, or `kubernetes` for all that has its version.
+    pub name: String,
+    pub planned: Version,
+    /// The newest that this Kubernetes line works with; none where the planned one is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newer: Option<Version>,
+    /// By what `newer` could be pinned; none where nobody proves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<ProofKind>,
+    /// The newest of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newest: Option<Version>,
+    /// Why `lock --update` leaves it where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
+}
+
+/// What asking publishers needs.
+#[derive(Debug)]
+pub struct Upstreams<'a> {
+    pub plan: &'a Plan,
+    /// As the user has it, before defaults are written out.
+    pub definition: &'a ImageDefinition,
+    pub trees: &'a Trees,
+    pub fetcher: &'a Fetcher,
+}
+
+/// Something of the plan that has a version of its own.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    name: &'a str,
+    artifact: &'a PlannedArtifact,
+    component: Rc<Component>,
+}
+
+impl Upstreams<'_> {
+    /// What an update of these names, or of everything that is not held, moves to.
+    ///
+    /// # Errors
+    /// A name is none of the plan, or is held where it is; a list cannot be had.
+    pub fn find_updates(&self, names: &[String], printer: &Printer) -> Result<Vec<OutdatedOutput>> {
+        let mut subjects = self.list_subjects()?;
+        if let Some(unknown) = names.iter().find(|name| !subjects.iter().any(|it| it.name == *name)) {
+            return Err(self.unknown_name(unknown, &subjects));
+        }
+        subjects.retain(|subject| names.is_empty() || names.iter().any(|name| name == subject.name));
+        let rows = self.check_releases(&subjects, printer)?;
+        if let Some((row, held)) = rows.iter().find_map(|row| Some((row, row.held.as_ref()?)))
+            && !names.is_empty()
+        {
+            return Err(InputError {
+                message: format!("--update {0}: {0} stays at {1}: {held}", row.name, row.planned),
+                remedy: Some("`imagegen outdated` shows what can be updated".to_owned()),
+            }
+            .into());
+        }
+        Ok(rows.into_iter().filter(|row| row.newer.is_some() && row.held.is_none()).collect())
+    }
+
+    fn unknown_name(&self, name: &str, subjects: &[Subject<'_>]) -> Error {
+        let follows = self.plan.artifacts().any(|artifact| artifact.component == name);
+        let names: Vec<&str> = subjects.iter().map(|subject| subject.name).collect();
+        InputError {
+            message: format!("--update {name}: this image has no version of its own for it"),
+            remedy: Some(if follows {
+                format!("{name} has the version of Kubernetes: `--update {KUBERNETES}`")
+            } else {
+                format!("name one of {}", names.join(", "))
+            }),
+        }
+        .into()
+    }
+
+    /// One for each version that can move; all that has Kubernetes' version is one.
+    ///
+    /// # Errors
+    /// The catalog cannot be read.
+    pub fn list_subjects(&self) -> Result<Vec<Subject<'_>>> {
+        let contents = self.trees.catalog.contents()?;
+        let parts = contents.groups.iter().flat_map(|group| group.alternatives.iter().flatten());
+        let follow: BTreeSet<&str> =
+            parts.filter(|part| part.follows_kubernetes).map(|part| part.component.as_str()).collect();
+        let mut subjects: Vec<Subject<'_>> = Vec::new();
+        for artifact in self.plan.artifacts() {
+            let name = artifact.component.as_str();
+            let name = if follow.contains(name) { KUBERNETES } else { name };
+            if !subjects.iter().any(|known| known.name == name) {
+                let component = self.trees.catalog.component(&artifact.component)?;
+                subjects.push(Subject { name, artifact, component });
+            }
+        }
+        Ok(subjects)
+    }
+
+    /// # Errors
+    /// A list of releases cannot be downloaded or parsed.
+    pub fn check_releases(&self, subjects: &[Subject<'_>], printer: &Printer) -> Result<Vec<OutdatedOutput>> {
+        collect_outcomes(subjects.iter().map(|subject| self.check_release(subject)).collect(), printer)
+    }
+
+    fn check_release(&self, subject: &Subject<'_>) -> Result<OutdatedOutput> {
+        let planned = &subject.artifact.version;
+        let mut row = OutdatedOutput {
+            name: subject.name.to_owned(),
+            planned: planned.clone(),
+            newer: None,
+            proof: None,
+            newest: None,
+            held: self.hold_reason(subject),
+        };
+        let Some(upstream) = &subject.component.upstream else {
+            row.held = row.held.or(Some("the catalog knows no list of its releases".to_owned()));
+            return Ok(row);
+        };
+        let url = upstream.url(&self.plan.line.minor);
+        let moved = mirrored(&self.definition.overrides, &url);
+        let (url, names) = moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
+        let list = match self.fetch_small(subject, &url, &names, LARGEST_LIST)? {
+            Ok(list) => list,
+            // Limits of an API are told as `forbidden`, and say nothing about the list.
+            Err(error) if error.failure.code() == "not-found" => {
+                row.held = row.held.or(Some("its publisher has no list of this line".to_owned()));
+                return Ok(row);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let versions = upstream.releases(&list).map_err(|reason| UpstreamError {
+            name: subject.name.to_owned(),
+            url,
+            reason,
+        })?;
+        row.newest = versions.last().cloned();
+        let newer: Vec<Version> = versions
+            .into_iter()
+            .filter(|version| version > planned && self.fits_line(subject, version))
+            .collect();
+        row.newer = newer.last().cloned();
+        if let Some(version) = &row.newer {
+            let artifact = plan_artifact(&subject.component, version, &self.definition.overrides);
+            if let Ok((artifact, _)) = artifact {
+                row.proof = self.find_proof(subject, &artifact)?;
+            }
+            if row.proof.is_none() {
+                row.held = row.held.or(Some(format!("nobody proves {version}")));
+            }
+        }
+        Ok(row)
+    }
+
+    /// Why the user's own words leave it where it is.
+    fn hold_reason(&self, subject: &Subject<'_>) -> Option<String> {
+        if subject.name == KUBERNETES {
+            let asked = self.definition.kubernetes.as_deref().unwrap_or("stable").trim_start_matches('v');
+            if asked != "stable" && asked != self.plan.line.minor {
+                return Some(format!("the selection names {asked}, not a line"));
+            }
+        } else if self.definition.components.contains_key(subject.name) {
+            return Some("the selection names its version".to_owned());
+        }
+        let moves = self.plan.artifacts().filter(|artifact| artifact.version == subject.artifact.version);
+        moves.filter(|it| subject.name == KUBERNETES || it.component == subject.name).find_map(|artifact| {
+            let over = self.definition.overrides.get(&artifact.component)?;
+            let one_file = over.url.as_ref().is_some_and(|url| !url.contains("{version"));
+            let one_digest = over.sha256.is_some() || over.sha512.is_some();
+            (one_file || one_digest).then(|| format!("an override names one file of {}", artifact.component))
+        })
+    }
+
+    fn fits_line(&self, subject: &Subject<'_>, version: &Version) -> bool {
+        if version.is_prerelease() {
+            return false;
+        }
+        if subject.name == KUBERNETES {
+            return version.minor() == self.plan.line.minor;
+        }
+        let choice = self.plan.line.components.get(subject.name);
+        choice.is_none_or(|choice| choice.allowed.contains(version))
+            && subject.component.releases.iter().any(|release| release.versions.contains(version))
+    }
+
+    /// By what the artifact could be pinned. Checksum files are looked for, signatures believed to be there.
+    fn find_proof(&self, subject: &Subject<'_>, artifact: &PlannedArtifact) -> Result<Option<ProofKind>> {
+        if artifact.is_pinned() {
+            return Ok(Some(ProofKind::Pin));
+        }
+        for checksum in &artifact.checksums {
+            match self.fetch_small(subject, &checksum.url, &artifact.headers, SIDECAR)? {
+                Ok(_) => return Ok(Some(ProofKind::ChecksumFile)),
+                Err(error) if error.is_absent() || error.is_offline() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let signature = artifact.signatures.first().map(|signature| signature.kind.proof());
+        Ok(signature.or_else(|| artifact.authenticode.as_ref().map(|_| ProofKind::Authenticode)))
+    }
+
+    /// A publisher's small file.
+    fn fetch_small(
+        &self,
+        subject: &Subject<'_>,
+        url: &str,
+        names: &BTreeMap<String, String>,
+        limit: u64,
+    ) -> Result<Result<Vec<u8>, FetchError>> {
+        Ok(self.fetcher.small(subject.name, url, limit, &read_headers(names, subject.name)?))
+    }
+}
