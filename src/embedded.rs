@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use include_dir::{Dir, include_dir};
+use aws_lc_rs::digest;
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 
 use crate::model::json::{self, JsonError};
 
-static MANIFESTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
-static PACKER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/packer");
-static PROVISIONERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/provisioners");
+// `MANIFESTS`, `PACKER` and `PROVISIONERS`: path and content of each file, sorted by path.
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// A zip archive of the guest's scripts, as [`Tree::provisioners`] has them.
+pub static SCRIPTS_ZIP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scripts.zip"));
 
 /// Files by path, with `/` between the parts.
 #[derive(Debug, Clone)]
@@ -25,24 +26,24 @@ pub struct Tree {
 
 #[derive(Debug, Clone)]
 enum Files {
-    Embedded(&'static Dir<'static>),
+    Embedded(&'static [(&'static str, &'static [u8])]),
     Loaded(BTreeMap<String, Vec<u8>>),
 }
 
 impl Tree {
     #[must_use]
     pub fn manifests() -> Self {
-        Self { label: "manifests".to_owned(), files: Files::Embedded(&MANIFESTS) }
+        Self { label: "manifests".to_owned(), files: Files::Embedded(MANIFESTS) }
     }
 
     #[must_use]
     pub fn packer() -> Self {
-        Self { label: "packer".to_owned(), files: Files::Embedded(&PACKER) }
+        Self { label: "packer".to_owned(), files: Files::Embedded(PACKER) }
     }
 
     #[must_use]
     pub fn provisioners() -> Self {
-        Self { label: "provisioners".to_owned(), files: Files::Embedded(&PROVISIONERS) }
+        Self { label: "provisioners".to_owned(), files: Files::Embedded(PROVISIONERS) }
     }
 
     #[must_use]
@@ -50,10 +51,19 @@ impl Tree {
         Self { label, files: Files::Loaded(files) }
     }
 
+    /// Whether these are the files that the program carries.
+    #[must_use]
+    pub fn is_embedded(&self) -> bool {
+        matches!(self.files, Files::Embedded(_))
+    }
+
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&[u8]> {
         match &self.files {
-            Files::Embedded(dir) => dir.get_file(path).map(include_dir::File::contents),
+            Files::Embedded(files) => {
+                let index = files.binary_search_by_key(&path, |(path, _)| path).ok()?;
+                Some(files[index].1)
+            }
             Files::Loaded(files) => files.get(path).map(Vec::as_slice),
         }
     }
@@ -74,98 +84,60 @@ impl Tree {
     /// Every file by its path.
     #[must_use]
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        fn collect(dir: &Dir<'_>, files: &mut BTreeMap<String, Vec<u8>>) {
-            for file in dir.files() {
-                if let Some(path) = file.path().to_str() {
-                    files.insert(unix(path), file.contents().to_vec());
-                }
-            }
-            for inner in dir.dirs() {
-                collect(inner, files);
-            }
-        }
         match &self.files {
-            Files::Embedded(dir) => {
-                let mut files = BTreeMap::new();
-                collect(dir, &mut files);
-                files
+            Files::Embedded(files) => {
+                files.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec())).collect()
             }
             Files::Loaded(files) => files.clone(),
         }
     }
 
+    /// Paths below `folder`, sorted, without the folder's name.
+    fn below<'a>(&'a self, folder: &'a str) -> Box<dyn Iterator<Item = &'a str> + 'a> {
+        let paths: Box<dyn Iterator<Item = &str>> = match &self.files {
+            Files::Embedded(files) => Box::new(files.iter().map(|(path, _)| *path)),
+            Files::Loaded(files) => Box::new(files.keys().map(String::as_str)),
+        };
+        if folder.is_empty() {
+            return paths;
+        }
+        Box::new(paths.filter_map(move |path| path.strip_prefix(folder)?.strip_prefix('/')))
+    }
+
     /// Paths directly inside `folder`, sorted.
     #[must_use]
     pub fn list(&self, folder: &str) -> Vec<String> {
-        let mut paths: Vec<String> = match &self.files {
-            Files::Embedded(dir) => match if folder.is_empty() { Some(*dir) } else { dir.get_dir(folder) } {
-                Some(dir) => dir.files().filter_map(|file| file.path().to_str()).map(unix).collect(),
-                None => Vec::new(),
-            },
-            Files::Loaded(files) => {
-                let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-                files
-                    .keys()
-                    .filter(|path| path.strip_prefix(&prefix).is_some_and(|rest| !rest.contains('/')))
-                    .cloned()
-                    .collect()
-            }
-        };
-        paths.sort();
-        paths
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        self.below(folder).filter(|path| !path.contains('/')).map(|path| format!("{prefix}{path}")).collect()
     }
 
     /// Folders directly inside `folder`, sorted, by name.
     #[must_use]
     pub fn folders(&self, folder: &str) -> Vec<String> {
-        let mut names: Vec<String> = match &self.files {
-            Files::Embedded(dir) => match dir.get_dir(folder) {
-                Some(dir) => {
-                    dir.dirs().filter_map(|dir| dir.path().file_name()?.to_str().map(str::to_owned)).collect()
-                }
-                None => Vec::new(),
-            },
-            Files::Loaded(files) => files
-                .keys()
-                .filter_map(|path| path.strip_prefix(folder)?.strip_prefix('/')?.split_once('/'))
-                .map(|(name, _)| name.to_owned())
-                .collect(),
-        };
+        let mut names: Vec<String> =
+            self.below(folder).filter_map(|path| Some(path.split_once('/')?.0.to_owned())).collect();
         names.sort();
         names.dedup();
         names
     }
 }
 
-fn unix(path: &str) -> String {
-    path.replace('\\', "/")
-}
-
 /// SHA-256 in lower-case hexadecimal.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hex(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 /// The bytes of a SHA-256 that is written in hexadecimal digits.
 #[must_use]
-pub fn sha256_bytes(hex: &str) -> Option<[u8; 32]> {
+pub fn sha256_bytes(digits: &str) -> Option<[u8; 32]> {
     let mut digest = [0; 32];
-    if hex.len() != 64 {
-        return None;
-    }
-    for (byte, pair) in digest.iter_mut().zip(hex.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
+    hex::decode_to_slice(digits, &mut digest).ok()?;
     Some(digest)
 }
 
 /// Lower-case hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(bytes)
 }

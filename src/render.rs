@@ -118,7 +118,7 @@ pub fn render(
     }
     let base = packer_base(packer)?;
     let guest_plan = plan_json(&guest.plan);
-    let payload = payload::archive(&payload::files(&guest_plan, provisioners))?;
+    let payload = payload::archive(&guest_plan, provisioners)?;
     let payload_digest = sha256(&payload);
     let lock_text = lock.encode();
     let lock_digest = sha256(lock_text.as_bytes());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use sha2::{Digest as _, Sha256};
+use aws_lc_rs::digest::{Context, SHA256};
 
 use super::read::{objects, proof};
 use super::{BundleError, Index, OBJECTS, Opened, urls_of, verify};
@@ -72,7 +72,7 @@ fn placed(path: &Path, digest: &str, content: &mut dyn std::io::Read) -> Result<
     }
     let written = fs::write_with(path, |output| {
         let failed = |source| FileError { action: "writing", path: path.to_owned(), source };
-        let mut hash = Sha256::new();
+        let mut hash = Context::new(&SHA256);
         let mut piece = vec![0; 1 << 16];
         loop {
             let count = content.read(&mut piece).map_err(failed)?;
@@ -82,7 +82,7 @@ fn placed(path: &Path, digest: &str, content: &mut dyn std::io::Read) -> Result<
             hash.update(&piece[..count]);
             output.write_all(&piece[..count]).map_err(failed)?;
         }
-        if hex(&hash.finalize()) == digest { Ok(()) } else { Err(Failure::Changed) }
+        if hex(hash.finish().as_ref()) == digest { Ok(()) } else { Err(Failure::Changed) }
     });
     match written {
         Ok(()) => Ok(true),

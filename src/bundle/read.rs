@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
-use sha2::{Digest as _, Sha512};
+use aws_lc_rs::digest::{Context, SHA512};
 
 use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA};
 use super::{evidence, images, urls};
@@ -115,7 +115,7 @@ impl Seen {
             }
             self.small.insert(name.to_owned(), bytes);
         } else if let Some(digest) = name.strip_prefix(OBJECTS).filter(|_| self.by_sha512) {
-            let mut hash = Sha512::new();
+            let mut hash = Context::new(&SHA512);
             let mut piece = vec![0; 1 << 16];
             loop {
                 let count = content.read(&mut piece).map_err(unreadable)?;
@@ -124,7 +124,7 @@ impl Seen {
                 }
                 hash.update(&piece[..count]);
             }
-            self.sha512.insert(hex(&hash.finalize()), digest.to_owned());
+            self.sha512.insert(hex(hash.finish().as_ref()), digest.to_owned());
         } else if name.starts_with(BLOBS) {
             // Manifests are small; a layer is not kept.
             let mut bytes = Vec::new();

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
+use aws_lc_rs::digest::{Context, SHA256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -124,7 +124,7 @@ fn copy(
     size: u64,
     file: &Path,
 ) -> Result<(), BundleError> {
-    let mut hash = Sha256::new();
+    let mut hash = Context::new(&SHA256);
     let mut copied = 0;
     let mut outcome = Ok(());
     fs::pieces(path, |piece| {
@@ -135,7 +135,7 @@ fn copy(
         }
     })?;
     outcome.map_err(|error| failed(file, &error))?;
-    let found = hex(&hash.finalize());
+    let found = hex(hash.finish().as_ref());
     if found == sha256 && copied == size {
         return Ok(());
     }

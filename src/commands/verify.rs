@@ -4,7 +4,6 @@ mod authenticode;
 mod whole;
 
 use std::fmt::Write as _;
-use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -277,14 +276,7 @@ impl Job<'_> {
         };
         let is = |start: &[u8]| bytes.trim_ascii_start().starts_with(start);
         if is(b"untrusted comment:") {
-            let outcome = minisign::verify(
-                |each| {
-                    fs::pieces(self.path, each)
-                        .map_err(|error| ProofError::new("unreadable", error.to_string()))
-                },
-                bytes,
-                &self.source.text(key)?,
-            );
+            let outcome = minisign::verify(|each| self.pieces(each), bytes, &self.source.text(key)?);
             return Ok((ProofKind::Minisign, outcome));
         }
         let key_bytes = self.source.bytes(key)?;
@@ -300,9 +292,12 @@ impl Job<'_> {
             }
             .into());
         };
-        let content = fs::read(self.path)?;
-        let outcome = openpgp::verify(&|| Cursor::new(&content), bytes, &key_bytes, fingerprint, self.now());
+        let outcome = openpgp::verify(|each| self.pieces(each), bytes, &key_bytes, fingerprint, self.now());
         Ok((ProofKind::Openpgp, outcome))
+    }
+
+    fn pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
+        fs::pieces(self.path, each).map_err(|error| ProofError::new("unreadable", error.to_string()))
     }
 }
 

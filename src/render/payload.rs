@@ -5,9 +5,9 @@ use std::io::{Cursor, Write as _};
 
 use zip::result::ZipResult;
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
+use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
-use crate::embedded::Tree;
+use crate::embedded::{SCRIPTS_ZIP, Tree};
 use crate::guest::script_files;
 
 /// What goes into a guest, by its path below `C:\imagegen`.
@@ -17,8 +17,8 @@ pub(super) fn files<'a>(guest_plan: &'a str, provisioners: &'a Tree) -> BTreeMap
     files
 }
 
-/// An archive with the same bytes for the same files.
-pub(super) fn archive(files: &BTreeMap<String, &[u8]>) -> ZipResult<Vec<u8>> {
+/// An archive with the same bytes for the same files: the scripts in order, then the guest plan.
+pub(super) fn archive(guest_plan: &str, provisioners: &Tree) -> ZipResult<Vec<u8>> {
     // No times, one mode: nothing of the machine that renders shows.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
@@ -26,9 +26,28 @@ pub(super) fn archive(files: &BTreeMap<String, &[u8]>) -> ZipResult<Vec<u8>> {
         .last_modified_time(DateTime::default())
         .unix_permissions(0o644);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in files {
-        zip.start_file(name, options)?;
-        zip.write_all(bytes)?;
+    if provisioners.is_embedded() {
+        zip.merge_archive(ZipArchive::new(Cursor::new(SCRIPTS_ZIP))?)?;
+    } else {
+        for (name, bytes) in script_files(provisioners) {
+            zip.start_file(name, options)?;
+            zip.write_all(bytes)?;
+        }
     }
+    zip.start_file("guest-plan.json", options)?;
+    zip.write_all(guest_plan.as_bytes())?;
     Ok(zip.finish()?.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_that_were_packed_in_advance_give_the_same_archive() {
+        let embedded = Tree::provisioners();
+        let loaded = Tree::loaded("loaded".to_owned(), embedded.files());
+        // Not `assert_eq`: it would print them.
+        assert!(archive("{}", &embedded).unwrap() == archive("{}", &loaded).unwrap());
+    }
 }

@@ -1,10 +1,12 @@
-//! OpenPGP: detached signatures, with the policy that the parser leaves to its caller.
+//! OpenPGP: detached signatures of version 4, which GnuPG makes (RFC 9580). The `pgp` crate does the same
+//! with 88 packages, for private keys, encryption and every algorithm; here only verification is needed,
+//! and aws-lc does its mathematics.
 //!
 //! A signature counts only if
 //! * it is by the key whose whole primary fingerprint is expected, or by a subkey which that key
 //!   has bound for signing and which says so itself;
-//! * it is over a file, with a digest of the SHA-2 or SHA-3 family, by RSA of 2048 bits or more or
-//!   by an elliptic curve;
+//! * it is over a file, with SHA-256, SHA-384 or SHA-512, by RSA of 2048 bits or more, by ECDSA over
+//!   a curve of NIST's, or by Ed25519;
 //! * it was made while key and subkey held, has not expired and is not from the future.
 //!
 //! Of a key only what it has signed itself counts, the latest word each time. One good signature
@@ -15,58 +17,63 @@
 //! Codes: `openpgp-malformed`, `openpgp-key`, `openpgp-weak`, `openpgp-time`, `openpgp-revoked`,
 //! `openpgp-bad-signature`, `openpgp-no-signature`.
 
+mod certificate;
 mod key;
 mod packets;
+mod public_key;
+mod signature;
 
 use std::collections::BTreeMap;
-use std::io::Read;
-
-use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey};
-use pgp::packet::{Signature, SignatureType};
-use pgp::types::KeyDetails as _;
 
 use super::chain::instant;
 use super::{ProofError, Proven};
 use crate::model::evidence::Verdict;
-use key::{Held, Signer};
+use certificate::Certificate;
+use key::{Signer, Validity};
 use rustls_pki_types::UnixTime;
+use signature::Signature;
 
-/// Verifies a detached signature, armored or not, over a message that can be read again for every
-/// signature.
+/// Verifies a detached signature, armored or not. `each` hands every piece of the message to its
+/// argument, once for every signature by the key.
 ///
 /// `fingerprint` is of the primary key, in hexadecimal; `now` is seconds since 1970.
 ///
 /// # Errors
 /// See the module's codes.
-pub fn verify<R: Read>(
-    message: &dyn Fn() -> R,
+pub fn verify<E: From<ProofError>>(
+    each: impl Fn(&mut dyn FnMut(&[u8])) -> Result<(), E>,
     signature: &[u8],
     keyring: &[u8],
     fingerprint: &str,
     now: u64,
-) -> Result<Proven, ProofError> {
-    let wanted = whole_fingerprint(fingerprint)?;
-    let signatures = signatures(signature)?;
-    let key = expected(&keys(keyring)?, &wanted)?;
-    let held = Held::of(&key, now)?;
-    let mut proven = None;
+) -> Result<Proven, E> {
+    let fingerprint = parse_fingerprint(fingerprint)?;
+    let signatures = certificate::parse_signatures(signature)?;
+    let certificates = certificate::parse_keyring(keyring)?;
+    let certificate = find_certificate(&certificates, &fingerprint)?;
+    let validity = Validity::of(certificate, now)?;
+    let mut facts = None;
     for signature in &signatures {
-        let Some(signer) = held.signer(&key, signature, now)? else { continue };
-        let made = checked(signature, &signer, &held, message, now)?;
-        proven.get_or_insert_with(|| facts(&key, &signer, signature, made));
+        let Some(signer) = validity.find_signer(certificate, signature, now)? else { continue };
+        let created = check_signature(signature, &signer, &validity, now)?;
+        if !signature.holds(signer.key, &each)? {
+            let message = "the signature is not over these bytes";
+            return Err(ProofError::new("openpgp-bad-signature", message).into());
+        }
+        facts.get_or_insert_with(|| collect_facts(certificate, &signer, signature, created));
     }
-    let facts = proven.ok_or_else(|| {
-        ProofError::new("openpgp-no-signature", format!("no signature is by the key {wanted}"))
+    let facts = facts.ok_or_else(|| {
+        ProofError::new("openpgp-no-signature", format!("no signature is by the key {fingerprint}"))
     })?;
     Ok(Proven { verdict: Verdict::Verified, detail: "signed by the expected OpenPGP key".to_owned(), facts })
 }
 
 /// Short key ids can be made at will, so they name nobody.
-fn whole_fingerprint(text: &str) -> Result<String, ProofError> {
-    let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_lowercase();
-    let plain = plain.strip_prefix("0x").unwrap_or(&plain).to_owned();
-    if matches!(plain.len(), 40 | 64) && plain.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(plain);
+fn parse_fingerprint(text: &str) -> Result<String, ProofError> {
+    let digits: String = text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_lowercase();
+    let digits = digits.strip_prefix("0x").unwrap_or(&digits).to_owned();
+    if digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(digits);
     }
     Err(ProofError::new(
         "openpgp-key",
@@ -74,95 +81,64 @@ fn whole_fingerprint(text: &str) -> Result<String, ProofError> {
     ))
 }
 
-fn facts(
-    key: &SignedPublicKey,
+fn collect_facts(
+    certificate: &Certificate,
     signer: &Signer<'_>,
     signature: &Signature,
-    made: u64,
+    created: u64,
 ) -> BTreeMap<String, String> {
     let time = |seconds| instant(UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds)));
     let mut facts = BTreeMap::from([
-        ("signer".to_owned(), key.fingerprint().to_string()),
-        ("signingKey".to_owned(), signer.fingerprint()),
-        ("algorithm".to_owned(), signer.algorithm()),
-        ("time".to_owned(), time(made)),
+        ("signer".to_owned(), certificate.primary.fingerprint.clone()),
+        ("signingKey".to_owned(), signer.key.fingerprint.clone()),
+        ("algorithm".to_owned(), signer.key.algorithm_name().to_owned()),
+        ("digest".to_owned(), signature.digest_name()),
+        ("time".to_owned(), time(created)),
     ]);
-    if let Some(digest) = signature.hash_alg() {
-        facts.insert("digest".to_owned(), digest.to_string());
+    let user = certificate.users.first().and_then(|(user, _)| std::str::from_utf8(user).ok());
+    if let Some(user) = user {
+        facts.insert("user".to_owned(), super::sigstore::plain(user));
     }
-    if let Some(name) = key.details.users.first().and_then(|user| user.id.as_str()) {
-        facts.insert("user".to_owned(), name.to_owned());
-    }
-    if let Some(expires) = signer.expires() {
+    if let Some(expires) = signer.expires {
         facts.insert("keyExpires".to_owned(), time(expires));
     }
     facts
 }
 
-fn malformed(what: &str) -> impl Fn(pgp::errors::Error) -> ProofError {
-    let what = what.to_owned();
-    move |error| ProofError::new("openpgp-malformed", format!("the {what} cannot be read: {error}"))
-}
-
-fn signatures(bytes: &[u8]) -> Result<Vec<Signature>, ProofError> {
-    let packets = packets::signatures(bytes)?;
-    let read = DetachedSignature::from_bytes_many(&packets[..]).map_err(malformed("signature"))?;
-    let signatures = read
-        .map(|each| each.map(|detached| detached.signature))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(malformed("signature"))?;
-    if signatures.is_empty() {
-        return Err(ProofError::new("openpgp-malformed", "there is no signature in it"));
-    }
-    Ok(signatures)
-}
-
-fn keys(bytes: &[u8]) -> Result<Vec<SignedPublicKey>, ProofError> {
-    let packets = packets::keyring(bytes)?;
-    let read = SignedPublicKey::from_bytes_many(&packets[..]).map_err(malformed("keyring"))?;
-    read.collect::<Result<Vec<_>, _>>().map_err(malformed("keyring"))
-}
-
 /// Two copies of a key could say different things of it.
-fn expected(keys: &[SignedPublicKey], wanted: &str) -> Result<SignedPublicKey, ProofError> {
-    let mut fitting = keys.iter().filter(|key| key.fingerprint().to_string() == wanted);
-    match (fitting.next(), fitting.next()) {
-        (Some(only), None) => Ok(only.clone()),
-        (None, _) => Err(ProofError::new("openpgp-key", format!("the keyring has no key {wanted}"))),
-        (Some(_), Some(_)) => {
-            Err(ProofError::new("openpgp-key", format!("the keyring has the key {wanted} twice")))
-        }
-    }
+fn find_certificate<'a>(
+    certificates: &'a [Certificate],
+    fingerprint: &str,
+) -> Result<&'a Certificate, ProofError> {
+    let mut fitting = certificates.iter().filter(|it| it.primary.fingerprint == fingerprint);
+    let message = match (fitting.next(), fitting.next()) {
+        (Some(only), None) => return Ok(only),
+        (None, _) => format!("the keyring has no key {fingerprint}"),
+        (Some(_), Some(_)) => format!("the keyring has the key {fingerprint} twice"),
+    };
+    Err(ProofError::new("openpgp-key", message))
 }
 
-/// The time that a signature was made, if it holds.
-fn checked<R: Read>(
+/// Everything about a signature but its mathematics. Returns the time that it was made.
+fn check_signature(
     signature: &Signature,
     signer: &Signer<'_>,
-    held: &Held,
-    message: &dyn Fn() -> R,
+    validity: &Validity,
     now: u64,
 ) -> Result<u64, ProofError> {
-    if signature.typ() != Some(SignatureType::Binary) {
-        return Err(ProofError::new("openpgp-malformed", "the signature is not one over a file"));
+    if signature.kind != signature::kind::BINARY {
+        return Err(packets::malformed("the signature is not one over a file"));
     }
-    key::strong_digest(signature, "the signature's")?;
-    signer.strong()?;
-    let made = made(signature, now)?;
-    held.at(made)?;
-    signer.at(made)?;
-    signer.verifies(signature, message()).map(|()| made)
-}
-
-fn made(signature: &Signature, now: u64) -> Result<u64, ProofError> {
+    key::check_digest(signature, "the signature's")?;
     let wrong = |reason: &str| ProofError::new("openpgp-time", reason.to_owned());
-    let made = signature.created().ok_or_else(|| wrong("the signature does not say when it was made"))?;
-    let made = u64::from(made.as_secs());
-    if made > now {
+    let created = signature.created.ok_or_else(|| wrong("the signature does not say when it was made"))?;
+    if created > now {
         return Err(wrong("the signature is from the future"));
     }
-    if key::signature_expired(signature, now) {
+    if signature.has_expired(now) {
         return Err(wrong("the signature has expired"));
     }
-    Ok(made)
+    validity.check_time(created)?;
+    signer.check_time(created)?;
+    Ok(created)
 }

@@ -1,7 +1,5 @@
 //! Whatever bytes come, no parser panics, and nothing but the whole good input is accepted.
 
-use std::io::Cursor;
-
 use imagegen::embedded::Tree;
 use imagegen::model::resource::PinAlgorithm;
 use imagegen::verify::sigstore::{Signer, verify_attestation, verify_bundle};
@@ -24,7 +22,6 @@ fn all(bytes: &[u8]) -> Vec<bool> {
         Ok(())
     };
     let ring = Tree::manifests().get("trust/hashicorp.asc").unwrap().to_vec();
-    let message = || Cursor::new(b"file");
     vec![
         cosign::verify_key(&digest, bytes, &text).is_ok(),
         keyless::verify(&digest, bytes, bytes, SIGNER, None).is_ok(),
@@ -32,8 +29,8 @@ fn all(bytes: &[u8]) -> Vec<bool> {
         verify_bundle(&digest, bytes, SIGNER, None).is_ok(),
         verify_attestation(&digest, bytes, SIGNER, None).is_ok(),
         verify_bundle(&digest, bytes, SIGNER, Some(&text)).is_ok(),
-        openpgp::verify(&message, bytes, &ring, FINGERPRINT, NOW).is_ok(),
-        openpgp::verify(&message, bytes, bytes, FINGERPRINT, NOW).is_ok(),
+        openpgp::verify(pieces, bytes, &ring, FINGERPRINT, NOW).is_ok(),
+        openpgp::verify(pieces, bytes, bytes, FINGERPRINT, NOW).is_ok(),
         minisign::verify(pieces, bytes, MINISIGN).is_ok(),
         minisign::verify(pieces, bytes, &text).is_ok(),
     ]

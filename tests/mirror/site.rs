@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 
 use imagegen::embedded::{hex, sha256};
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha512};
 
 use crate::fetch::tls::{certificates, config};
 use crate::support::server::{Server, status, whole};
@@ -122,7 +121,9 @@ impl Site {
         let file = url.rsplit('/').next().expect("file");
         for checksum in artifact["checksums"].as_array().into_iter().flatten() {
             let digest = match checksum["algorithm"].as_str() {
-                Some("sha512") if proofs => hex(&Sha512::digest(bytes)),
+                Some("sha512") if proofs => {
+                    hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref())
+                }
                 Some("sha512") => continue,
                 _ => sha256(bytes),
             };

@@ -1,7 +1,5 @@
 //! Detached signatures over an artifact or over its checksum file.
 
-use std::io::Cursor;
-
 use crate::embedded::{sha256, sha256_bytes};
 use crate::fetch::{Fetched, Fetcher};
 use crate::io::fs;
@@ -111,11 +109,7 @@ fn one(
             minisign::verify(|each| subject.pieces(each), bytes, &key()?)?
         }
         SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => {
-            let content = match subject {
-                Subject::Sums(sums) => sums.bytes.clone(),
-                Subject::Artifact(fetched) => fs::read(fetched.path())?,
-            };
-            openpgp::verify(&|| Cursor::new(&content), bytes, key()?.as_bytes(), &identity?, now)?
+            openpgp::verify(|each| subject.pieces(each), bytes, key()?.as_bytes(), &identity?, now)?
         }
         SignatureKind::SigstoreBundle if signature.key.is_some() && signature.identity.is_none() => {
             sigstore::verify_bundle_by_key(&subject.sha256()?, bytes, &key()?, None)?

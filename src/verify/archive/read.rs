@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
+use aws_lc_rs::digest::{Context, SHA256};
 use flate2::Crc;
-use sha2::{Digest as _, Sha256};
 
 use super::{Entry, MemberDigest, ProofError, Visit};
 use crate::embedded::hex;
@@ -44,7 +44,7 @@ pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usiz
 /// A member while it is read.
 pub(super) struct Checked<R> {
     inner: R,
-    hash: Sha256,
+    hash: Context,
     crc: Option<Crc>,
     size: u64,
     declared: u64,
@@ -54,7 +54,7 @@ pub(super) struct Checked<R> {
 impl<R: Read> Checked<R> {
     pub(super) fn new(inner: R, declared: u64, with_crc: bool) -> Self {
         let crc = with_crc.then(Crc::new);
-        Self { inner, hash: Sha256::new(), crc, size: 0, declared, failure: None }
+        Self { inner, hash: Context::new(&SHA256), crc, size: 0, declared, failure: None }
     }
 
     fn fail(&mut self, error: ProofError) -> io::Error {
@@ -119,6 +119,6 @@ pub(super) fn member<R: Read>(
         let message = format!("`{}` has the CRC-32 {found:08x} and declares {declared:08x}", entry.name);
         return Err(ProofError::new("archive-checksum", message));
     }
-    let sha256 = hex(&reader.hash.finalize());
+    let sha256 = hex(reader.hash.finish().as_ref());
     Ok((MemberDigest { name: entry.name.clone(), size: reader.size, sha256 }, reader.inner))
 }

@@ -1,18 +1,17 @@
 //! What a key says of itself: whether it may sign, until when, and by which subkeys.
 
-use std::io::Read;
-
-use pgp::composed::{SignedPublicKey, SignedPublicSubKey};
-use pgp::crypto::hash::HashAlgorithm;
-use pgp::packet::{PublicKey, PublicSubkey, Signature, SignatureType, SubpacketData};
-use pgp::types::{KeyDetails, PublicParams, SignedUser, Tag, Timestamp};
-
+use super::certificate::Certificate;
+use super::public_key::PublicKey;
+use super::signature::{Signature, Statement, kind};
 use crate::verify::ProofError;
+
+/// Key flag: the key signs data (RFC 9580, 5.2.3.29).
+const SIGNS_DATA: u8 = 0x02;
 
 /// The primary key's own latest word.
 #[derive(Debug)]
-pub(super) struct Held {
-    born: u64,
+pub(super) struct Validity {
+    created: u64,
     expires: Option<u64>,
     may_sign: bool,
 }
@@ -20,187 +19,124 @@ pub(super) struct Held {
 /// The key that made a signature.
 #[derive(Debug)]
 pub(super) struct Signer<'a> {
-    key: Component<'a>,
-    born: u64,
-    expires: Option<u64>,
+    pub(super) key: &'a PublicKey,
+    pub(super) expires: Option<u64>,
 }
 
-#[derive(Debug)]
-enum Component<'a> {
-    Primary(&'a PublicKey),
-    Sub(&'a PublicSubkey),
-}
-
-impl Held {
-    pub(super) fn of(key: &SignedPublicKey, now: u64) -> Result<Self, ProofError> {
-        let fingerprint = key.fingerprint();
-        let details = &key.details;
-        if details
-            .revocation_signatures
-            .iter()
-            .any(|signature| signature.verify_key(&key.primary_key).is_ok())
-        {
+impl Validity {
+    pub(super) fn of(certificate: &Certificate, now: u64) -> Result<Self, ProofError> {
+        let primary = &certificate.primary;
+        let fingerprint = &primary.fingerprint;
+        primary.check_strength()?;
+        let own = |wanted: u8| {
+            certificate.signatures.iter().filter(move |signature| {
+                signature.kind == wanted && signature.states(primary, Statement::Key(primary))
+            })
+        };
+        if own(kind::KEY_REVOCATION).next().is_some() {
             return Err(ProofError::new("openpgp-revoked", format!("the key {fingerprint} is revoked")));
         }
-        let direct = details.direct_signatures.iter().filter(|signature| {
-            signature.typ() == Some(SignatureType::Key) && signature.verify_key(&key.primary_key).is_ok()
-        });
-        let by_user = details.users.iter().flat_map(|user| certifications(key, user));
-        let word = latest(direct.chain(by_user), now).ok_or_else(|| {
+        let by_user = certificate.users.iter().flat_map(|user| own_certifications(primary, user));
+        let word = latest(own(kind::DIRECT_KEY).chain(by_user), now).ok_or_else(|| {
             ProofError::new("openpgp-key", format!("the key {fingerprint} has signed nothing about itself"))
         })?;
-        strong_digest(word, "the key's own signature's")?;
-        strong(key.primary_key.public_params())?;
-        let born = u64::from(key.primary_key.created_at().as_secs());
-        Ok(Self { born, expires: expiry(word, born), may_sign: may_sign(word) })
+        check_digest(word, "the key's own signature's")?;
+        // A key that says nothing about its use may be used for anything.
+        let may_sign = word.key_flags.is_none_or(|flags| flags & SIGNS_DATA != 0);
+        Ok(Self { created: primary.created, expires: expiry(word, primary), may_sign })
     }
 
-    pub(super) fn at(&self, time: u64) -> Result<(), ProofError> {
-        within("key", self.born, self.expires, time)
+    pub(super) fn check_time(&self, time: u64) -> Result<(), ProofError> {
+        check_within("key", self.created, self.expires, time)
     }
 
     /// The key or subkey that a signature names, if it is of this key.
-    pub(super) fn signer<'a>(
+    pub(super) fn find_signer<'a>(
         &self,
-        key: &'a SignedPublicKey,
+        certificate: &'a Certificate,
         signature: &Signature,
         now: u64,
     ) -> Result<Option<Signer<'a>>, ProofError> {
-        if names(signature, &key.primary_key) {
+        let primary = &certificate.primary;
+        if signature.names(primary) {
             if !self.may_sign {
                 return Err(ProofError::new("openpgp-key", "the key is not for signing files"));
             }
-            let key = Component::Primary(&key.primary_key);
-            return Ok(Some(Signer { key, born: self.born, expires: self.expires }));
+            return Ok(Some(Signer { key: primary, expires: self.expires }));
         }
-        let Some(subkey) = key.public_subkeys.iter().find(|subkey| names(signature, &subkey.key)) else {
+        let Some((subkey, statements)) = certificate.subkeys.iter().find(|(key, _)| signature.names(key))
+        else {
             return Ok(None);
         };
-        let word = binding(key, subkey, now)?;
-        let born = u64::from(subkey.key.created_at().as_secs());
-        Ok(Some(Signer { key: Component::Sub(&subkey.key), born, expires: expiry(word, born) }))
+        subkey.check_strength()?;
+        let word = find_binding(primary, subkey, statements, now)?;
+        Ok(Some(Signer { key: subkey, expires: expiry(word, subkey) }))
     }
 }
 
 impl Signer<'_> {
-    pub(super) fn fingerprint(&self) -> String {
-        match self.key {
-            Component::Primary(key) => key.fingerprint().to_string(),
-            Component::Sub(key) => key.fingerprint().to_string(),
-        }
+    pub(super) fn check_time(&self, time: u64) -> Result<(), ProofError> {
+        check_within("signing key", self.key.created, self.expires, time)
     }
-
-    pub(super) fn algorithm(&self) -> String {
-        match self.key {
-            Component::Primary(key) => format!("{:?}", key.algorithm()),
-            Component::Sub(key) => format!("{:?}", key.algorithm()),
-        }
-    }
-
-    pub(super) fn expires(&self) -> Option<u64> {
-        self.expires
-    }
-
-    pub(super) fn strong(&self) -> Result<(), ProofError> {
-        match self.key {
-            Component::Primary(key) => strong(key.public_params()),
-            Component::Sub(key) => strong(key.public_params()),
-        }
-    }
-
-    pub(super) fn at(&self, time: u64) -> Result<(), ProofError> {
-        within("signing key", self.born, self.expires, time)
-    }
-
-    pub(super) fn verifies(&self, signature: &Signature, message: impl Read) -> Result<(), ProofError> {
-        let outcome = match self.key {
-            Component::Primary(key) => signature.verify(key, message),
-            Component::Sub(key) => signature.verify(key, message),
-        };
-        outcome.map_err(|_| ProofError::new("openpgp-bad-signature", "the signature is not over these bytes"))
-    }
-}
-
-/// By whole fingerprint where the signature has one.
-fn names(signature: &Signature, key: &impl KeyDetails) -> bool {
-    let fingerprints = signature.issuer_fingerprint();
-    if fingerprints.is_empty() {
-        return signature.issuer_key_id().contains(&&key.legacy_key_id());
-    }
-    fingerprints.contains(&&key.fingerprint())
 }
 
 /// What the key itself says of one of its users, unless it has taken it back.
-fn certifications<'a>(key: &SignedPublicKey, user: &'a SignedUser) -> Vec<&'a Signature> {
-    let own: Vec<&Signature> = user
-        .signatures
+fn own_certifications<'a>(
+    primary: &PublicKey,
+    (user, signatures): &'a (Vec<u8>, Vec<Signature>),
+) -> Vec<&'a Signature> {
+    let revokes = |signature: &Signature| signature.kind == kind::CERTIFICATION_REVOCATION;
+    let own: Vec<&Signature> = signatures
         .iter()
-        .filter(|signature| signature.verify_certification(&key.primary_key, Tag::UserId, &user.id).is_ok())
+        .filter(|signature| kind::CERTIFICATION.contains(&signature.kind) || revokes(signature))
+        .filter(|signature| signature.states(primary, Statement::UserId(primary, user)))
         .collect();
-    if own.iter().any(|signature| signature.typ() == Some(SignatureType::CertRevocation)) {
-        return Vec::new();
-    }
-    own
+    if own.iter().any(|signature| revokes(signature)) { Vec::new() } else { own }
 }
 
 fn latest<'a>(statements: impl Iterator<Item = &'a Signature>, now: u64) -> Option<&'a Signature> {
     statements
-        .filter(|statement| statement.created().is_some_and(|time| u64::from(time.as_secs()) <= now))
-        .filter(|statement| !signature_expired(statement, now))
-        .max_by_key(|statement| statement.created().map(Timestamp::as_secs))
+        .filter(|statement| statement.created.is_some_and(|time| time <= now) && !statement.has_expired(now))
+        .max_by_key(|statement| statement.created)
 }
 
 /// The latest word that binds a subkey for signing, which the subkey has confirmed.
-fn binding<'a>(
-    key: &SignedPublicKey,
-    subkey: &'a SignedPublicSubKey,
+fn find_binding<'a>(
+    primary: &PublicKey,
+    subkey: &PublicKey,
+    statements: &'a [Signature],
     now: u64,
 ) -> Result<&'a Signature, ProofError> {
     let unbound = |reason: &str| ProofError::new("openpgp-key", format!("the signing subkey {reason}"));
-    let own = |kind: SignatureType| {
-        subkey.signatures.iter().filter(move |signature| {
-            signature.typ() == Some(kind)
-                && signature.verify_subkey_binding(&key.primary_key, &subkey.key).is_ok()
-        })
+    let statement = Statement::Subkey(primary, subkey);
+    let own = |wanted: u8| {
+        statements
+            .iter()
+            .filter(move |signature| signature.kind == wanted && signature.states(primary, statement))
     };
-    if own(SignatureType::SubkeyRevocation).next().is_some() {
+    if own(kind::SUBKEY_REVOCATION).next().is_some() {
         return Err(ProofError::new("openpgp-revoked", "the signing subkey is revoked"));
     }
-    let word =
-        latest(own(SignatureType::SubkeyBinding), now).ok_or_else(|| unbound("is not bound to the key"))?;
-    strong_digest(word, "the subkey's binding's")?;
-    if !word.key_flags().sign() {
+    let word = latest(own(kind::SUBKEY_BINDING), now).ok_or_else(|| unbound("is not bound to the key"))?;
+    check_digest(word, "the subkey's binding's")?;
+    if word.key_flags.is_none_or(|flags| flags & SIGNS_DATA == 0) {
         return Err(unbound("is not for signing files"));
     }
     let back = word
-        .embedded_signature()
-        .filter(|back| back.verify_primary_key_binding(&subkey.key, &key.primary_key).is_ok())
+        .embedded
+        .as_deref()
+        .filter(|back| back.kind == kind::PRIMARY_KEY_BINDING && back.states(subkey, statement))
         .ok_or_else(|| unbound("does not say itself that it is the key's"))?;
-    strong_digest(back, "the subkey's own signature's")?;
+    check_digest(back, "the subkey's own signature's")?;
     Ok(word)
 }
 
-/// A key that says nothing about its use may be used for anything.
-fn may_sign(word: &Signature) -> bool {
-    let stated = word.config().is_some_and(|config| {
-        config.hashed_subpackets().any(|packet| matches!(packet.data, SubpacketData::KeyFlags(_)))
-    });
-    !stated || word.key_flags().sign()
+fn expiry(word: &Signature, key: &PublicKey) -> Option<u64> {
+    (word.key_lifetime > 0).then_some(key.created + word.key_lifetime)
 }
 
-fn expiry(word: &Signature, born: u64) -> Option<u64> {
-    let seconds = u64::from(word.key_expiration_time()?.as_secs());
-    (seconds > 0).then_some(born + seconds)
-}
-
-pub(super) fn signature_expired(signature: &Signature, now: u64) -> bool {
-    let lasts = signature.signature_expiration_time().map_or(0, |time| u64::from(time.as_secs()));
-    let made = signature.created().map_or(0, |time| u64::from(time.as_secs()));
-    lasts > 0 && made + lasts <= now
-}
-
-fn within(what: &str, born: u64, expires: Option<u64>, time: u64) -> Result<(), ProofError> {
-    if time < born {
+fn check_within(what: &str, created: u64, expires: Option<u64>, time: u64) -> Result<(), ProofError> {
+    if time < created {
         return Err(ProofError::new("openpgp-time", format!("the signature is older than the {what}")));
     }
     if expires.is_some_and(|expires| time >= expires) {
@@ -210,35 +146,11 @@ fn within(what: &str, born: u64, expires: Option<u64>, time: u64) -> Result<(), 
     Ok(())
 }
 
-pub(super) fn strong_digest(signature: &Signature, whose: &str) -> Result<(), ProofError> {
-    match signature.hash_alg() {
-        Some(
-            HashAlgorithm::Sha224
-            | HashAlgorithm::Sha256
-            | HashAlgorithm::Sha384
-            | HashAlgorithm::Sha512
-            | HashAlgorithm::Sha3_256
-            | HashAlgorithm::Sha3_512,
-        ) => Ok(()),
-        other => {
-            let name = other.map_or_else(|| "unknown".to_owned(), |name| name.to_string());
-            Err(ProofError::new("openpgp-weak", format!("{whose} digest is {name}, which proves nothing")))
-        }
+/// SHA-256, SHA-384 or SHA-512 (RFC 9580, 9.5).
+pub(super) fn check_digest(signature: &Signature, whose: &str) -> Result<(), ProofError> {
+    if matches!(signature.digest, 8..=10) {
+        return Ok(());
     }
-}
-
-fn strong(key: &PublicParams) -> Result<(), ProofError> {
-    use rsa::traits::PublicKeyParts as _;
-    match key {
-        PublicParams::RSA(rsa) if rsa.key.n().bits() >= 2048 => Ok(()),
-        PublicParams::RSA(rsa) => {
-            let message = format!("an RSA key of {} bits is too short", rsa.key.n().bits());
-            Err(ProofError::new("openpgp-weak", message))
-        }
-        PublicParams::ECDSA(_)
-        | PublicParams::EdDSALegacy(_)
-        | PublicParams::Ed25519(_)
-        | PublicParams::Ed448(_) => Ok(()),
-        _ => Err(ProofError::new("openpgp-weak", "the key's algorithm is not one that signs well enough")),
-    }
+    let name = signature.digest_name();
+    Err(ProofError::new("openpgp-weak", format!("{whose} digest is {name}, which proves nothing")))
 }

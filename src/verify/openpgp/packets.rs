@@ -1,70 +1,69 @@
-//! Armor, and the packets below it: nothing may stand where the parser does not look.
+//! Armor, and the packets below it (RFC 9580, 4 and 6): nothing may stand where no parser looks.
 
-use std::io::{BufReader, Read as _};
-
-use pgp::armor::Dearmor;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::verify::ProofError;
 
 const BEGIN: &str = "-----BEGIN PGP ";
-const SIGNATURE: u8 = 2;
 
-fn malformed(message: &str) -> ProofError {
+pub(super) fn malformed(message: &str) -> ProofError {
     ProofError::new("openpgp-malformed", message.to_owned())
 }
 
-/// The packets of a detached signature, which has no others and nothing behind them.
-pub(super) fn signatures(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let packets = match armored(bytes) {
-        Some(text) => {
-            let blocks = blocks(text, "SIGNATURE", "signature")?;
-            if outside(text) {
-                return Err(malformed("there is text around the signature"));
-            }
-            blocks
-        }
-        None => bytes.to_vec(),
-    };
-    let mut rest = &packets[..];
-    while !rest.is_empty() {
-        let (kind, behind) = packet(rest).ok_or_else(|| malformed("the signature is cut or damaged"))?;
-        if kind != SIGNATURE {
-            return Err(malformed("there is something else beside the signature"));
-        }
-        rest = behind;
+/// The packets of a detached signature as bytes: nothing else stands around an armored one.
+pub(super) fn dearmor_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
+    let Some(text) = armored_text(bytes) else { return Ok(bytes.to_vec()) };
+    let packets = decode_blocks(text, "SIGNATURE", "signature")?;
+    if has_text_outside(text) {
+        return Err(malformed("there is text around the signature"));
     }
     Ok(packets)
 }
 
-/// The packets of public keys.
-pub(super) fn keyring(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let Some(text) = armored(bytes) else { return Ok(bytes.to_vec()) };
+/// The packets of public keys as bytes.
+pub(super) fn dearmor_keyring(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
+    let Some(text) = armored_text(bytes) else { return Ok(bytes.to_vec()) };
     if text.contains("-----BEGIN PGP PRIVATE KEY") {
-        return Err(ProofError::new("openpgp-key", "it is a private key: give the public one"));
+        return Err(private_key());
     }
-    blocks(text, "PUBLIC KEY BLOCK", "keyring")
+    decode_blocks(text, "PUBLIC KEY BLOCK", "keyring")
 }
 
-fn armored(bytes: &[u8]) -> Option<&str> {
+pub(super) fn private_key() -> ProofError {
+    ProofError::new("openpgp-key", "it is a private key: give the public one")
+}
+
+fn armored_text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| text.contains(BEGIN))
 }
 
-fn blocks(text: &str, label: &str, what: &str) -> Result<Vec<u8>, ProofError> {
+fn decode_blocks(text: &str, label: &str, what: &str) -> Result<Vec<u8>, ProofError> {
     let mut packets = Vec::new();
     for block in text.split(BEGIN).skip(1) {
-        if !block.starts_with(label) {
-            let message = format!("the {what} has no armor of a `PGP {label}`");
-            return Err(ProofError::new("openpgp-malformed", message));
-        }
-        let block = format!("{BEGIN}{block}");
-        Dearmor::new(BufReader::new(block.as_bytes()))
-            .read_to_end(&mut packets)
-            .map_err(|error| malformed(&format!("the {what} cannot be read: {error}")))?;
+        let Some(block) = block.strip_prefix(label).and_then(|block| block.strip_prefix("-----")) else {
+            return Err(malformed(&format!("the {what} has no armor of a `PGP {label}`")));
+        };
+        let decoded = decode_block(block, &format!("-----END PGP {label}-----"));
+        packets.extend(decoded.ok_or_else(|| malformed(&format!("the {what} is cut or damaged")))?);
     }
     Ok(packets)
 }
 
-fn outside(text: &str) -> bool {
+/// The content of an armor behind its first line: headers, a blank line, base64, a checksum that
+/// RFC 9580, 6.1 makes meaningless, and the last line.
+fn decode_block(block: &str, end: &str) -> Option<Vec<u8>> {
+    let lines: Vec<&str> = block.split_once(end)?.0.lines().map(str::trim).collect();
+    let blank = lines.iter().skip(1).position(|line| line.is_empty())? + 1;
+    let headers = lines.get(1..blank)?;
+    if !headers.iter().all(|line| line.contains(": ")) {
+        return None;
+    }
+    let body = lines.get(blank + 1..)?.iter().filter(|line| !line.starts_with('='));
+    STANDARD.decode(body.copied().collect::<String>()).ok()
+}
+
+fn has_text_outside(text: &str) -> bool {
     let mut inside = false;
     text.lines().map(str::trim).any(|line| {
         if line.starts_with(BEGIN) {
@@ -78,38 +77,68 @@ fn outside(text: &str) -> bool {
     })
 }
 
-/// Kind of the first packet, and what stands behind it (RFC 9580, 4.2).
-fn packet(bytes: &[u8]) -> Option<(u8, &[u8])> {
-    let (&head, rest) = bytes.split_first()?;
-    let number = |bytes: &[u8]| bytes.iter().fold(0_usize, |number, byte| number << 8 | usize::from(*byte));
-    let (kind, length, rest) = match head {
-        0xc0.. => {
-            let (&first, rest) = rest.split_first()?;
-            match first {
-                0..192 => (head & 0x3f, usize::from(first), rest),
-                192..224 => {
-                    let (&second, rest) = rest.split_first()?;
-                    (head & 0x3f, ((usize::from(first) - 192) << 8) + usize::from(second) + 192, rest)
-                }
-                255 => {
-                    let (length, rest) = rest.split_at_checked(4)?;
-                    (head & 0x3f, number(length), rest)
-                }
-                // Parts are for data, not for signatures.
-                224..255 => return None,
+/// Bytes that are read from the front.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor<'a>(pub(super) &'a [u8]);
+
+impl<'a> Cursor<'a> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// A number of `width` bytes, the highest first.
+    pub(super) fn number(&mut self, width: usize) -> Option<usize> {
+        Some(self.take(width)?.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+    }
+
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    /// A multiprecision integer (RFC 9580, 3.2).
+    pub(super) fn integer(&mut self) -> Option<&'a [u8]> {
+        let bits = self.number(2)?;
+        self.take(bits.div_ceil(8))
+    }
+
+    /// A length of one, two or five bytes (RFC 9580, 4.2.1 and 5.2.3.7). `first_of_two` is the end of
+    /// the first bytes that begin one of two: partial lengths of packets are for data alone.
+    pub(super) fn length(&mut self, end_of_two: u8) -> Option<usize> {
+        let first = self.byte()?;
+        match first {
+            0..192 => Some(usize::from(first)),
+            255 => self.number(4),
+            _ if first < end_of_two => {
+                Some(((usize::from(first) - 192) << 8) + usize::from(self.byte()?) + 192)
             }
+            _ => None,
         }
-        0x80..0xc0 => {
-            let width = match head & 3 {
-                0 => 1,
-                1 => 2,
-                2 => 4,
-                _ => return None,
-            };
-            let (length, rest) = rest.split_at_checked(width)?;
-            (head >> 2 & 0xf, number(length), rest)
-        }
-        0..0x80 => return None,
-    };
-    rest.split_at_checked(length).map(|(_, behind)| (kind, behind))
+    }
+
+    /// Type and content of the next packet (RFC 9580, 4.2).
+    fn packet(&mut self) -> Option<(u8, &'a [u8])> {
+        let head = self.byte()?;
+        let (kind, length) = match head {
+            0xc0.. => (head & 0x3f, self.length(224)?),
+            0x80..0xc0 if head & 3 < 3 => (head >> 2 & 0xf, self.number(1 << (head & 3))?),
+            _ => return None,
+        };
+        Some((kind, self.take(length)?))
+    }
+}
+
+/// Every packet by its type; none may be cut.
+pub(super) fn split_packets<'a>(bytes: &'a [u8], what: &str) -> Result<Vec<(u8, &'a [u8])>, ProofError> {
+    let mut cursor = Cursor(bytes);
+    let mut packets = Vec::new();
+    while !cursor.is_empty() {
+        packets.push(cursor.packet().ok_or_else(|| malformed(&format!("the {what} is cut or damaged")))?);
+    }
+    Ok(packets)
 }

@@ -1,0 +1,200 @@
+//! A signature packet of version 4 (RFC 9580, 5.2).
+
+use std::collections::BTreeSet;
+
+use aws_lc_rs::digest::{self, Context};
+
+use super::packets::{Cursor, malformed};
+use super::public_key::PublicKey;
+use crate::verify::ProofError;
+
+/// RFC 9580, 5.2.1
+pub(super) mod kind {
+    pub(crate) const BINARY: u8 = 0x00;
+    pub(crate) const CERTIFICATION: std::ops::RangeInclusive<u8> = 0x10..=0x13;
+    pub(crate) const SUBKEY_BINDING: u8 = 0x18;
+    pub(crate) const PRIMARY_KEY_BINDING: u8 = 0x19;
+    pub(crate) const DIRECT_KEY: u8 = 0x1f;
+    pub(crate) const KEY_REVOCATION: u8 = 0x20;
+    pub(crate) const SUBKEY_REVOCATION: u8 = 0x28;
+    pub(crate) const CERTIFICATION_REVOCATION: u8 = 0x30;
+}
+
+/// Subpackets that are understood or may be passed over though they are critical (RFC 9580, 5.2.3.7).
+const KNOWN: &[u8] =
+    &[2, 3, 4, 5, 6, 7, 9, 11, 12, 16, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34];
+
+#[derive(Debug)]
+pub(super) struct Signature {
+    pub(super) kind: u8,
+    algorithm: u8,
+    pub(super) digest: u8,
+    /// From the version to the last hashed subpacket: what is signed behind the message.
+    hashed: Vec<u8>,
+    /// The first two bytes of the digest.
+    left: [u8; 2],
+    values: Vec<u8>,
+    /// Seconds since 1970.
+    pub(super) created: Option<u64>,
+    /// Seconds after its creation until the signature expires.
+    lifetime: u64,
+    /// Seconds after a key's creation until it expires.
+    pub(super) key_lifetime: u64,
+    pub(super) key_flags: Option<u8>,
+    issuer_fingerprints: BTreeSet<String>,
+    issuer_ids: BTreeSet<String>,
+    pub(super) embedded: Option<Box<Signature>>,
+    /// A critical subpacket that is not known makes a signature invalid.
+    has_unknown_critical: bool,
+}
+
+/// What a key's own signatures are over (RFC 9580, 5.2.4).
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Statement<'a> {
+    Key(&'a PublicKey),
+    UserId(&'a PublicKey, &'a [u8]),
+    Subkey(&'a PublicKey, &'a PublicKey),
+}
+
+impl Signature {
+    /// None where the packet is of another version than 4.
+    pub(super) fn parse(packet: &[u8]) -> Result<Option<Self>, ProofError> {
+        if packet.first() != Some(&4) {
+            return Ok(None);
+        }
+        Self::parse_body(packet).map(Some).ok_or_else(|| malformed("a signature is damaged"))
+    }
+
+    fn parse_body(packet: &[u8]) -> Option<Self> {
+        let mut cursor = Cursor(&packet[1..]);
+        let (kind, algorithm, digest) = (cursor.byte()?, cursor.byte()?, cursor.byte()?);
+        let length = cursor.number(2)?;
+        let hashed_subpackets = cursor.take(length)?;
+        let hashed = packet.get(..6 + length)?.to_vec();
+        let length = cursor.number(2)?;
+        let unhashed_subpackets = cursor.take(length)?;
+        let left = cursor.take(2)?.try_into().ok()?;
+        let mut signature = Self {
+            kind,
+            algorithm,
+            digest,
+            hashed,
+            left,
+            values: cursor.0.to_vec(),
+            created: None,
+            lifetime: 0,
+            key_lifetime: 0,
+            key_flags: None,
+            issuer_fingerprints: BTreeSet::new(),
+            issuer_ids: BTreeSet::new(),
+            embedded: None,
+            has_unknown_critical: false,
+        };
+        signature.read_subpackets(hashed_subpackets, true)?;
+        signature.read_subpackets(unhashed_subpackets, false)?;
+        Some(signature)
+    }
+
+    /// Of subpackets that are not signed only hints count: the issuer, and a signature that proves
+    /// itself.
+    fn read_subpackets(&mut self, bytes: &[u8], is_hashed: bool) -> Option<()> {
+        let mut area = Cursor(bytes);
+        while !area.is_empty() {
+            let length = area.length(255)?;
+            let mut subpacket = Cursor(area.take(length)?);
+            let kind = subpacket.byte()?;
+            match (kind & 0x7f, is_hashed) {
+                (2, true) => self.created = Some(subpacket.number(4)? as u64),
+                (3, true) => self.lifetime = subpacket.number(4)? as u64,
+                (9, true) => self.key_lifetime = subpacket.number(4)? as u64,
+                (27, true) => self.key_flags = Some(subpacket.byte().unwrap_or(0)),
+                (16, _) => drop(self.issuer_ids.insert(crate::embedded::hex(subpacket.0))),
+                (33, _) if subpacket.byte()? == 4 => {
+                    self.issuer_fingerprints.insert(crate::embedded::hex(subpacket.0));
+                }
+                (32, _) => self.embedded = Self::parse(subpacket.0).ok()?.map(Box::new),
+                (known, true) if kind & 0x80 != 0 && !KNOWN.contains(&known) => {
+                    self.has_unknown_critical = true;
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    /// Whether the signature says that it is by this key: by whole fingerprint where it has one.
+    pub(super) fn names(&self, key: &PublicKey) -> bool {
+        if self.issuer_fingerprints.is_empty() {
+            return self.issuer_ids.contains(key.id());
+        }
+        self.issuer_fingerprints.contains(&key.fingerprint)
+    }
+
+    pub(super) fn has_expired(&self, now: u64) -> bool {
+        self.lifetime > 0 && self.created.unwrap_or(0) + self.lifetime <= now
+    }
+
+    /// RFC 9580, 9.5
+    pub(super) fn digest_name(&self) -> String {
+        match self.digest {
+            1 => "MD5".to_owned(),
+            2 => "SHA-1".to_owned(),
+            3 => "RIPEMD-160".to_owned(),
+            8 => "SHA-256".to_owned(),
+            9 => "SHA-384".to_owned(),
+            10 => "SHA-512".to_owned(),
+            11 => "SHA-224".to_owned(),
+            other => format!("number {other}"),
+        }
+    }
+
+    /// SHA-1 is here for what a key has revoked with it; whoever asks looks at the digest too.
+    fn context(&self) -> Option<Context> {
+        Some(Context::new(match self.digest {
+            2 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
+            8 => &digest::SHA256,
+            9 => &digest::SHA384,
+            10 => &digest::SHA512,
+            _ => return None,
+        }))
+    }
+
+    /// Whether `key` made this signature over what `feed` hands out.
+    pub(super) fn holds<E>(
+        &self,
+        key: &PublicKey,
+        feed: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let Some(mut context) = self.context().filter(|_| !self.has_unknown_critical) else {
+            return Ok(false);
+        };
+        feed(&mut |piece| context.update(piece))?;
+        context.update(&self.hashed);
+        context.update(&[4, 0xff]);
+        context.update(&u32::try_from(self.hashed.len()).unwrap_or(u32::MAX).to_be_bytes());
+        let digest = context.finish();
+        Ok(digest.as_ref().starts_with(&self.left)
+            && key.verify_digest(self.algorithm, self.digest, &digest, &self.values))
+    }
+
+    /// Whether `key` made this signature over a statement about keys.
+    pub(super) fn states(&self, key: &PublicKey, statement: Statement<'_>) -> bool {
+        let outcome = self.holds(key, |update| {
+            match statement {
+                Statement::Key(key) => key.feed(update),
+                Statement::UserId(key, user) => {
+                    key.feed(update);
+                    update(&[0xb4]);
+                    update(&u32::try_from(user.len()).unwrap_or(u32::MAX).to_be_bytes());
+                    update(user);
+                }
+                Statement::Subkey(key, subkey) => {
+                    key.feed(update);
+                    subkey.feed(update);
+                }
+            }
+            Ok::<(), std::convert::Infallible>(())
+        });
+        outcome.unwrap_or_else(|never| match never {})
+    }
+}
