@@ -19,7 +19,7 @@ use crate::model::command_line::command_line;
 use crate::model::json::{self, JsonError};
 use crate::model::kubernetes::FlagTable;
 use crate::model::plan::Plan;
-use crate::model::resource::{GuestPlan, Resource, ResourceKind, Scope};
+use crate::model::resource::{Desired, File, GuestPlan, Resource, ResourceKind, Scope};
 use crate::model::step::{Phase, Step, StepResource};
 
 pub use facts::facts;
@@ -195,8 +195,8 @@ fn typed(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, Str
     let value = json!({ "type": kind, "properties": Value::Object(properties) });
     let mut typed: ResourceKind = serde_json::from_value(value).map_err(|error| error.to_string())?;
     match &mut typed {
-        ResourceKind::File(file) => {
-            file.sha256 = file.content.as_ref().map(|content| sha256(content.as_bytes()));
+        ResourceKind::File(File { desired: Desired::Present(file), .. }) => {
+            file.sha256 = Some(sha256(file.content.as_bytes()));
         }
         ResourceKind::Script(script) => {
             check_script(&script.test)?;

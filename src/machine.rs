@@ -1,9 +1,9 @@
 //! Guest plan → machine: the Windows that a plan makes, and what could not work on it.
 //!
 //! [`predict`] folds the resources, in their order, over a small model of Windows ([`Machine`])
-//! and holds the outcome, and the way there, against one rule each of [`Rule`]. It knows what
-//! Windows brings only as far as `inbox` says. Nothing is read or run here: whether the engine
-//! keeps its word is shown by its own tests and by [`compare`] with a real machine.
+//! and checks the outcome, and each step to it, against the rules of [`Rule`]. `inbox` has the few
+//! things that Windows itself brings. Nothing is read or run here: the engine's own tests and
+//! [`compare`] with a real machine show whether the engine does what the plan says.
 
 mod command;
 mod compare;
@@ -11,19 +11,18 @@ mod expect;
 mod fold;
 mod history;
 mod inbox;
-mod paths;
+mod ports;
 mod problem;
 mod rules;
 mod sddl;
-mod settle;
-pub mod state;
+mod state;
 mod text;
-mod upsert;
 
 pub use compare::{Difference, compare};
 pub use expect::{Expectations, LaterFile, PortUse};
+pub use fold::{fold, start_machine};
 pub use problem::{Problem, Rule};
-pub use state::Machine;
+pub use state::{Machine, Origin, Placed, Port, Present, PresentFile, SCHEMA};
 
 use crate::model::resource::Resource;
 
@@ -38,7 +37,7 @@ pub struct Prediction {
 /// The machine that the resources make, applied in their order.
 #[must_use]
 pub fn predict(resources: &[Resource], expectations: &Expectations<'_>) -> Prediction {
-    let machine = fold::fold(resources, expectations);
-    let problems = rules::judge(resources, &machine, expectations);
+    let machine = fold(start_machine(expectations), resources, expectations);
+    let problems = rules::find_problems(resources, &machine, expectations);
     Prediction { machine, problems }
 }

@@ -8,7 +8,9 @@ use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::machine::Machine;
 use imagegen::model::choice::{Cni, HostAccess, Runtime};
-use imagegen::model::resource::{File, ResourceKind};
+use imagegen::model::resource::{
+    File, FirewallRule, RegistryValue, ResourceKind, ScheduledTask, WindowsUpdate,
+};
 use imagegen::model::selection::{ImageDefinition, Network};
 use imagegen::model::version::Version;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
@@ -41,8 +43,7 @@ fn files(guest: &Guest) -> impl Iterator<Item = &File> {
 /// The file of that name as JSON.
 fn json(guest: &Guest, name: &str) -> Value {
     let file = files(guest).find(|file| file.path.ends_with(name)).unwrap_or_else(|| panic!("no {name}"));
-    serde_json::from_str(file.content.as_deref().expect("content"))
-        .unwrap_or_else(|error| panic!("{name}: {error}"))
+    serde_json::from_str(file.content().expect("content")).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Marks that the join replaces.
@@ -88,9 +89,9 @@ fn everything_that_the_tables_allow_is_planned_and_predicted() {
 
 fn check(selection: &ImageDefinition, machine: &Machine) {
     let cni = selection.cni.expect("a network");
-    let opened = machine.firewall.iter().any(|rule| rule.local_ports == ["4789"]);
+    let opened = machine.present::<FirewallRule>().any(|rule| rule.settings.local_port == ["4789"]);
     assert_eq!(opened, cni.is_overlay(), "{selection:?}: the port of VXLAN");
-    let service = |name: &str| machine.services.iter().find(|service| service.name == name);
+    let service = |name: &str| machine.service(name);
     assert_eq!(
         service("kube-proxy").is_some(),
         selection.host_access == Some(HostAccess::Services),
@@ -102,14 +103,17 @@ fn check(selection: &ImageDefinition, machine: &Machine) {
         "{selection:?}"
     );
     if let (Some(proxy), true) = (service("kube-proxy"), cni != Cni::None) {
-        assert!(proxy.arguments.iter().any(|word| word.starts_with("--network-name=")), "{selection:?}");
+        assert!(
+            proxy.settings.arguments.iter().any(|word| word.starts_with("--network-name=")),
+            "{selection:?}"
+        );
     }
 }
 
 /// What the join is told to do: for kube-proxy where that is a service, for a bridge where nobody else makes it.
 fn check_join(selection: &ImageDefinition, guest: &Guest, machine: &Machine) {
     let conf = files(guest).find(|file| file.path.ends_with(r"\node.conf")).expect("node.conf");
-    let lines: Vec<&str> = conf.content.as_deref().expect("content").lines().collect();
+    let lines: Vec<&str> = conf.content().expect("content").lines().collect();
     let told = |start: &str| lines.iter().any(|line| line.starts_with(start));
     let services = selection.host_access == Some(HostAccess::Services);
     let cni = selection.cni.expect("a network");
@@ -121,7 +125,9 @@ fn check_join(selection: &ImageDefinition, guest: &Guest, machine: &Machine) {
         "{selection:?}: nobody knows the address"
     );
     let task = |name: &str| {
-        machine.system.iter().any(|thing| thing.name == name && thing.properties["enabled"] == true)
+        machine
+            .present::<ScheduledTask>()
+            .any(|it| it.it.task_name == name && it.settings.enabled == Some(true))
     };
     let bridged = matches!(cni, Cni::WinBridge | Cni::Sdnbridge | Cni::L3);
     assert_eq!((told("bridge=cbr0"), task("imagegen-bridge")), (bridged, bridged), "{selection:?}");
@@ -259,7 +265,7 @@ fn a_known_network_leaves_only_the_nodes_own_addresses_open() {
     let open = |selection: &ImageDefinition| {
         let (guest, _) = made(selection, &trees).expect("planned");
         let file = files(&guest).find(|file| file.path.ends_with("10-flannel.conf")).expect("a file").clone();
-        marks(&file.content.expect("content")).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        marks(&file.content().expect("content")).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(
         open(&selection),
@@ -280,7 +286,7 @@ fn programs_that_are_looked_for_by_name_have_it() {
     let trees = read_trees(None).expect("the catalog");
     let selection = ImageDefinition { cni: Some(Cni::FlannelOverlay), ..azure("1.36.4") };
     let (_, machine) = made(&selection, &trees).expect("planned");
-    let has = |path: &str| machine.files.iter().any(|file| file.path == path);
+    let has = |path: &str| machine.files().any(|file| file.path == path);
     assert!(has(r"C:\opt\cni\bin\flannel.exe") && !has(r"C:\opt\cni\bin\flannel-amd64.exe"));
 }
 
@@ -307,11 +313,11 @@ fn nssm_runs_the_kubelet_where_it_is_asked_for() {
     let mut selection = azure("1.20.0");
     selection.components.insert("nssm".to_owned(), "2.24".parse().expect("version"));
     let (_, machine) = made(&selection, &trees).expect("planned");
-    let kubelet = machine.services.iter().find(|service| service.name == "kubelet").expect("kubelet");
+    let kubelet = machine.service("kubelet").expect("kubelet").settings;
     assert_eq!(kubelet.program.as_deref(), Some(r"C:\k\nssm.exe"));
     let value = |name: &str| {
-        let found = machine.registry.iter().find(|value| value.name == name).expect(name);
-        serde_json::to_value(&found.data).expect("data")
+        let found = machine.present::<RegistryValue>().find(|value| value.it.value_name == name).expect(name);
+        serde_json::to_value(&found.settings.data).expect("data")["data"].clone()
     };
     assert_eq!(value("Application"), r"C:\k\kubelet.exe");
     let arguments = value("AppParameters");
@@ -358,7 +364,7 @@ fn containerd_knows_every_key_of_its_configuration() {
                 resolve_plan(&selection, &trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
             let (guest, _) = predict_machine(&plan, &trees).expect("a machine");
             let file = files(&guest).find(|file| file.path.ends_with("config.toml")).expect("a file");
-            let ours = assignments(file.content.as_deref().expect("content"));
+            let ours = assignments(file.content().expect("content"));
             let own = |table: &str| table.contains(".runtimes.runhcs-wcow-");
             let unknown: Vec<_> = ours
                 .iter()
@@ -422,8 +428,8 @@ fn updates_come_first_and_are_frozen_later() {
     assert!(at("updates/KB5001407") < at("updates/search"));
     assert!(at("updates/search") < at("os-baseline/containers-feature"));
     assert!(at("os-baseline/containers-feature") < at("os-baseline/no-automatic-updates"));
-    let search = machine.system.iter().find(|thing| thing.kind == "windowsUpdate").expect("a search");
-    assert_eq!(search.properties["categories"], serde_json::json!(["0fa1201d-4330-4fa8-8ae9-b877473b6441"]));
+    let (search, _) = machine.all::<WindowsUpdate>().next().expect("a search");
+    assert_eq!(search.categories, ["0fa1201d-4330-4fa8-8ae9-b877473b6441"]);
     let searched = Test::new().file("imagegen.json", &definition).line("build --no-bake --out o");
     searched.succeeds();
     let rounds = |built: &Test| built.text("o/build.pkr.hcl").matches("-Phase 'prepare'").count();
@@ -478,12 +484,10 @@ fn credential_providers_are_configured_as_the_line_reads_them() {
         let file = files(&guest)
             .find(|file| file.path.ends_with(r"credential-providers\config.yaml"))
             .expect("a file");
-        assert!(
-            file.content.as_deref().expect("content").contains(&format!("kubelet.config.k8s.io/{api}\n"))
-        );
-        let bare = machine.files.iter().any(|file| file.path.ends_with(r"\azure-acr-credential-provider"));
+        assert!(file.content().expect("content").contains(&format!("kubelet.config.k8s.io/{api}\n")));
+        let bare = machine.files().any(|file| file.path.ends_with(r"\azure-acr-credential-provider"));
         assert_eq!(bare, both, "{kubernetes}");
-        let kubelet = machine.services.iter().find(|it| it.name == "kubelet").expect("kubelet");
+        let kubelet = machine.service("kubelet").expect("kubelet").settings;
         assert!(
             kubelet.arguments.iter().any(|word| word.starts_with("--image-credential-provider-bin-dir="))
         );
@@ -501,7 +505,7 @@ fn wins_gets_its_list_under_the_key_that_it_reads() {
         selection.components.insert("wins".to_owned(), version.clone());
         let (guest, machine) = made(&selection, &trees).unwrap_or_else(|| panic!("{version} is refused"));
         let file = files(&guest).find(|file| file.path.ends_with(r"wins\config")).expect("a configuration");
-        let text = file.content.as_deref().expect("content");
+        let text = file.content().expect("content");
         let old = version < "0.1.3".parse().expect("version");
         let key = if old { "whiteList:" } else { "white_list:" };
         assert!(text.starts_with(key), "{version}: {text}");
@@ -514,7 +518,7 @@ fn wins_gets_its_list_under_the_key_that_it_reads() {
         assert_eq!(listed, allowed, "{version}");
         assert!(text.contains("upgrade:\n  mode: none"), "{version}: it would replace itself");
         for folder in [r"C:\k\kube-proxy", r"C:\k\flannel", r"C:\etc\rancher\wins"] {
-            let own = machine.directories.iter().find(|it| it.path == folder).and_then(|it| it.sddl.clone());
+            let own = machine.at_path(folder).and_then(|it| it.properties().descriptor());
             assert!(own.is_some(), "{version}: who may write to {folder} starts what he likes");
         }
     }

@@ -69,7 +69,7 @@ fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool, mir
     selection.features.extend(hypervisor.then(|| "hyper-v".to_owned()));
     let plan = resolve_plan(&selection, trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
     let (guest, prediction) = predict_machine(&plan, trees).unwrap();
-    let service = prediction.machine.services.iter().find(|service| service.name == "containerd").unwrap();
+    let service = prediction.machine.service("containerd").unwrap().settings;
     assert_eq!(service.program.as_deref(), Some(r"C:\Program Files\containerd\containerd.exe"));
     let files: Vec<(String, String)> = guest
         .plan
@@ -77,7 +77,7 @@ fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool, mir
         .iter()
         .filter(|resource| resource.step == "containerd")
         .filter_map(|resource| match &resource.kind {
-            ResourceKind::File(file) => Some((file.path.clone(), file.content.clone()?)),
+            ResourceKind::File(file) => Some((file.path.clone(), file.content()?.to_owned())),
             _ => None,
         })
         .collect();

@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::machine::Machine;
-use imagegen::model::resource::{File, RegistryData, ResourceKind, StartType};
+use imagegen::model::resource::{
+    ContainerImage, Ensure, EnsureUser, File, LocalUser, RegistryData, RegistryValue, ResourceKind,
+    StartType, WinrmListener, WinrmSetting,
+};
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::step::Phase;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
@@ -77,7 +80,7 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
             ..azure(kubernetes)
         };
         let (_, machine) = made(&selection);
-        assert!(machine.images.iter().any(|it| it.reference == image), "{release}");
+        assert!(machine.all::<ContainerImage>().any(|(it, _)| it.reference == image), "{release}");
     }
     Test::new()
         .line("plan --target azure --image mcr.microsoft.com/windows/nanoserver:ltsc2022")
@@ -94,11 +97,9 @@ fn d3_each_release_gets_its_registry_settings() {
         let wanted = trees.catalog.windows(release).expect("release").registry;
         assert!(!wanted.is_empty(), "{release}");
         for setting in wanted {
-            let is_it = |it: &&imagegen::machine::state::RegistryValue| {
-                it.name == setting.name && it.key == setting.key
-            };
-            let found = machine.registry.iter().find(is_it);
-            assert_eq!(found.map(|it| &it.data), Some(&setting.data), "{release}: {}", setting.name);
+            let mut values = machine.present::<RegistryValue>();
+            let found = values.find(|it| it.it.value_name == setting.name && it.it.key == setting.key);
+            assert_eq!(found.map(|it| &it.settings.data), Some(&setting.data), "{release}: {}", setting.name);
         }
     }
 }
@@ -117,7 +118,7 @@ fn d4_the_clock_is_the_targets() {
     for utc in [false, true] {
         plan.target.image.as_mut().expect("image").guest.rtc_utc = utc;
         let (guest, _) = predict_machine(&plan, &trees).expect("a machine");
-        let text = file(&guest, r"\cloudbase-init.conf").content.clone().expect("content");
+        let text = file(&guest, r"\cloudbase-init.conf").content().expect("content").to_owned();
         assert_eq!(options(&text)["real_time_clock_utc"], utc.to_string());
     }
 }
@@ -137,7 +138,7 @@ fn d5_d9_cloudbase_init_is_configured_with_what_it_knows() {
     classes.insert("cloudbaseinit.metadata.services.base.EmptyMetadataService".to_owned());
     let (guest, _) = made(&azure("1.36.4"));
     for name in [r"\cloudbase-init.conf", r"\cloudbase-init-unattend.conf"] {
-        let text = file(&guest, name).content.clone().expect("content");
+        let text = file(&guest, name).content().expect("content").to_owned();
         let options = options(&text);
         assert!(options.len() > 10, "{name}");
         for (option, value) in &options {
@@ -168,7 +169,7 @@ fn d6_the_kubelet_starts_without_kubeadm_flags_env() {
         ("1.36.4", &["--config="]),
     ] {
         let (_, machine) = made(&azure(kubernetes));
-        let kubelet = machine.services.iter().find(|it| it.name == "kubelet").expect("kubelet");
+        let kubelet = machine.service("kubelet").expect("kubelet").settings;
         for flag in wanted {
             assert!(kubelet.arguments.iter().any(|word| word.starts_with(flag)), "{kubernetes}: {flag}");
         }
@@ -184,7 +185,7 @@ fn d6_the_kubelet_starts_without_kubeadm_flags_env() {
 #[test]
 fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
     let (_, machine) = made(&azure("1.20.0"));
-    assert!(machine.files.iter().all(|file| !file.path.ends_with("kube-log-runner.exe")));
+    assert!(machine.files().all(|file| !file.path.ends_with("kube-log-runner.exe")));
     Test::new()
         .line("plan --target azure --k8s 1.22.0 --component containerd=2.3.4")
         .fails(3, &["containerd-cri-v1alpha2"]);
@@ -194,17 +195,17 @@ fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
 #[test]
 fn d8_no_remote_management_is_left() {
     let (guest, machine) = made(&azure("1.36.4"));
-    assert!(machine.winrm.listeners.is_empty());
-    assert!(machine.users.iter().all(|user| !user.enabled));
+    assert!(machine.all::<WinrmListener>().all(|(it, _)| it.ensure == Ensure::Absent));
+    assert!(machine.all::<LocalUser>().all(|(it, _)| it.ensure != EnsureUser::Present));
     for opening in [r"Service\Auth\Basic", r"Service\AllowUnencrypted", r"Service\Auth\CredSSP"] {
-        let setting = machine.winrm.settings.iter().find(|it| it.name == opening);
-        assert_eq!(setting.map(|it| it.value.as_str()), Some("false"), "{opening}");
+        let setting = machine.all::<WinrmSetting>().find(|(it, _)| it.setting == opening);
+        assert_eq!(setting.map(|(it, _)| it.value.as_str()), Some("false"), "{opening}");
     }
-    let profiles = machine.registry.iter().filter(|it| it.name == "EnableFirewall");
-    let on: Vec<_> = profiles.map(|it| &it.data).collect();
-    assert_eq!(on, [&RegistryData::Number(1); 3], "the firewall is on in every profile");
+    let profiles = machine.present::<RegistryValue>().filter(|it| it.it.value_name == "EnableFirewall");
+    let on: Vec<_> = profiles.map(|it| &it.settings.data).collect();
+    assert_eq!(on, [&RegistryData::DWord(1); 3], "the firewall is on in every profile");
     // Closed where nothing listens to the build any more, before accounts and join of the clone.
-    let setup = file(&guest, "SetupComplete.cmd").content.clone().expect("content");
+    let setup = file(&guest, "SetupComplete.cmd").content().expect("content").to_owned();
     let at = |part: &str| setup.find(part).unwrap_or_else(|| panic!("{part}: {setup}"));
     assert!(at("localport=5986") < at("-Phase firstboot"));
     assert!(at("-Phase firstboot") < at("if not %errorlevel%==0 exit"));

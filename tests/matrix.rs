@@ -8,7 +8,7 @@ use imagegen::embedded::Tree;
 use imagegen::model::kubernetes::KubernetesLine;
 use serde_json::Value;
 
-use crate::support::Test;
+use crate::support::{Test, present};
 
 fn lines() -> Vec<KubernetesLine> {
     let catalog = Catalog::new(Tree::manifests());
@@ -56,12 +56,12 @@ fn check_arguments(machine: &Value, lines: &[KubernetesLine], at: usize, selecti
         return;
     }
     // What the join adds to kube-proxy's.
-    let files = machine["files"].as_array().expect("files");
+    let files = present(machine, "file");
     let conf = files.iter().find(|file| file["path"] == r"C:\imagegen\node.conf").expect("node.conf");
     let told = conf["content"].as_str().expect("content").lines();
     let told: Vec<&str> = told.filter_map(|line| line.strip_prefix("proxyArgument=")).collect();
     let mut checked = BTreeMap::new();
-    for service in machine["services"].as_array().expect("services") {
+    for service in present(machine, "service") {
         let mut words: Vec<&str> = service["program"].as_str().into_iter().collect();
         words.extend(service["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str));
         for program in ["kubelet", "kube-proxy"] {

@@ -88,9 +88,10 @@ fn windows(plan: &Plan) -> Value {
         .registry
         .iter()
         .map(|setting| {
+            let content = json!(setting.data);
             json!({
-                "key": setting.key, "valueName": setting.name, "kind": setting.kind,
-                "data": setting.data, "since": setting.since.as_deref().unwrap_or(""),
+                "key": setting.key, "valueName": setting.name, "kind": content["kind"],
+                "data": content["data"], "since": setting.since.as_deref().unwrap_or(""),
             })
         })
         .collect();

@@ -1,7 +1,9 @@
-//! What a service really runs: the program behind a launcher, and the paths it is given.
+//! The program that a service runs, directly or through a launcher, and the paths in its arguments.
 
-use super::state::Service;
-use super::{inbox, paths};
+use crate::model::paths;
+use crate::model::resource::ServiceSettings;
+
+use super::inbox;
 
 /// A program with its arguments.
 pub(super) struct Command<'a> {
@@ -10,16 +12,16 @@ pub(super) struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// The service's own, or that behind its launcher. None for a service that is only tuned.
-    pub(super) fn of(service: &'a Service) -> Option<Self> {
+    /// The service's own, or the one that its launcher starts. A service that is only tuned has none.
+    pub(super) fn of(service: &'a ServiceSettings) -> Option<Self> {
         let program = service.program.as_deref()?;
         let arguments = &service.arguments;
-        let behind = if inbox::is_launcher(program) {
+        let launched = if inbox::is_launcher(program) {
             arguments.iter().position(|argument| is_program(argument))
         } else {
             None
         };
-        Some(match behind {
+        Some(match launched {
             Some(at) => Self { program: &arguments[at], arguments: &arguments[at + 1..] },
             None => Self { program, arguments },
         })
@@ -29,8 +31,8 @@ impl<'a> Command<'a> {
         paths::stem(self.program)
     }
 
-    /// Name (without dashes) and value of each flag. A word behind a flag without `=` is its
-    /// value, because no program of ours takes other words.
+    /// Name (without dashes) and value of each flag. The word after a flag without `=` is its
+    /// value, because no program here takes positional arguments.
     pub(super) fn flags(&self) -> Vec<(&'a str, Option<&'a str>)> {
         let mut flags = Vec::new();
         let mut words = self.arguments.iter().map(String::as_str).peekable();
@@ -44,8 +46,8 @@ impl<'a> Command<'a> {
         flags
     }
 
-    pub(super) fn flag(&self, wanted: &str) -> Option<&'a str> {
-        self.flags().into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value)
+    pub(super) fn flag_value(&self, flag: &str) -> Option<&'a str> {
+        self.flags().into_iter().find(|(name, _)| *name == flag).and_then(|(_, value)| value)
     }
 }
 
@@ -59,8 +61,8 @@ fn flag_name(word: &str) -> Option<&str> {
 }
 
 /// The absolute paths among a service's arguments, with the flag each belongs to.
-/// The program behind a launcher is not among them; the file with more arguments is.
-pub(super) fn named_paths(service: &Service) -> Vec<(&str, &str)> {
+/// The program that a launcher starts is not among them; the file with more arguments is.
+pub(super) fn named_paths(service: &ServiceSettings) -> Vec<(&str, &str)> {
     let program = Command::of(service).map(|command| command.program);
     let mut named = Vec::new();
     let mut flag = "";
@@ -83,16 +85,13 @@ pub(super) fn named_paths(service: &Service) -> Vec<(&str, &str)> {
 mod tests {
     use super::*;
 
-    fn service(program: &str, arguments: &[&str]) -> Service {
-        let value = serde_json::json!({
-            "name": "s", "program": program, "arguments": arguments,
-            "origin": {"resource": "r", "step": "s"},
-        });
-        serde_json::from_value(value).expect("a service")
+    fn service(program: &str, arguments: &[&str]) -> ServiceSettings {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        ServiceSettings { program: Some(program.to_owned()), arguments, ..ServiceSettings::default() }
     }
 
     #[test]
-    fn looks_behind_a_launcher() {
+    fn finds_the_launched_program() {
         let service = service(
             r"C:\k\kube-log-runner.exe",
             &[r"--log-file=C:\log\k.log", r"C:\k\kubelet.exe", "--windows-service", "--v=2"],
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_both_spellings_of_a_flag() {
+    fn parses_both_spellings_of_a_flag() {
         let service = service(r"C:\c.exe", &["--run-service", "--log-file", r"C:\c.log", "-a=b=c"]);
         let command = Command::of(&service).expect("a command");
         assert_eq!(

@@ -1,23 +1,24 @@
 //! Two machines side by side: a prediction and a real one, or two predictions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::paths;
-use super::state::Machine;
+use crate::model::resource::Identity;
+
+use super::state::{Machine, Placed};
 
 /// Something that is not the same on both machines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Difference {
-    /// The list it stands in (`services`, `winrm.listeners`), or `machine`.
+    /// The resource type, or `machine`.
     pub kind: String,
     /// Empty for what the machine is as a whole.
     pub name: String,
-    /// Empty where the whole thing is on one machine only.
+    /// Empty where the whole thing is on one machine only, or of another type.
     pub property: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Value>,
@@ -25,121 +26,51 @@ pub struct Difference {
     pub actual: Option<Value>,
 }
 
-/// A list of the machine, and the properties by which its entries are known.
-struct List {
-    kind: &'static str,
-    known_by: &'static [&'static str],
-}
-
-const LISTS: [List; 20] = [
-    List { kind: "services", known_by: &["name"] },
-    List { kind: "files", known_by: &["path"] },
-    List { kind: "directories", known_by: &["path"] },
-    List { kind: "links", known_by: &["path"] },
-    List { kind: "registry", known_by: &["key", "name"] },
-    List { kind: "features", known_by: &["name"] },
-    List { kind: "environment", known_by: &["name"] },
-    List { kind: "path", known_by: &["entry"] },
-    List { kind: "firewall", known_by: &["name"] },
-    List { kind: "portRanges", known_by: &["kind", "protocol", "start"] },
-    List { kind: "ports", known_by: &["program", "protocol", "port", "direction"] },
-    List { kind: "defender", known_by: &["kind", "value"] },
-    List { kind: "users", known_by: &["name"] },
-    List { kind: "winrm.listeners", known_by: &["transport"] },
-    List { kind: "winrm.settings", known_by: &["name"] },
-    List { kind: "packages", known_by: &["creates"] },
-    List { kind: "images", known_by: &["namespace", "reference"] },
-    List { kind: "system", known_by: &["kind", "name"] },
-    List { kind: "assertions", known_by: &["name"] },
-    List { kind: "absent", known_by: &["kind", "name"] },
-];
-
-/// Every difference, in the order of the machine's lists and then of names. Who made a thing is
-/// no difference.
+/// Every difference: of the machines as a whole, then by the things' identities. The resource that
+/// made a thing is no difference.
 ///
 /// # Panics
 ///
 /// Never: a machine is plain data, which always becomes JSON.
 #[must_use]
 pub fn compare(predicted: &Machine, actual: &Machine) -> Vec<Difference> {
-    let [predicted, actual] =
-        [predicted, actual].map(|machine| serde_json::to_value(machine).expect("a machine is plain data"));
-    let mut differences = whole(&predicted, &actual);
-    for list in &LISTS {
-        let (ours, theirs) = (entries(&predicted, list), entries(&actual, list));
-        let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-        for key in keys {
-            differences.extend(entry(list.kind, ours.get(key), theirs.get(key)));
-        }
+    let mut differences = compare_properties("machine", "", &whole(predicted), &whole(actual));
+    let identities: BTreeSet<&Identity> = predicted.resources.keys().chain(actual.resources.keys()).collect();
+    for identity in identities {
+        let (ours, theirs) = (predicted.resources.get(identity), actual.resources.get(identity));
+        differences.extend(compare_things(identity, ours, theirs));
     }
     differences
 }
 
-/// What is no list: scalars, Sysprep, and the order of the PATH.
-fn whole(predicted: &Value, actual: &Value) -> Vec<Difference> {
-    let facts = |machine: &Value| {
-        let mut facts = machine.as_object().cloned().unwrap_or_default();
-        let order = machine["path"]
-            .as_array()
-            .map(|path| path.iter().map(|entry| entry["entry"].clone()).collect::<Vec<_>>());
-        let lists = LISTS.iter().map(|list| list.kind).chain(["winrm"]);
-        for kind in lists {
-            facts.remove(kind);
+/// Everything but the resources.
+fn whole(machine: &Machine) -> Map<String, Value> {
+    let json = json!({
+        "target": machine.target, "windows": machine.windows, "build": machine.build,
+        "restarts": machine.restarts, "path": machine.path, "ports": machine.ports,
+    });
+    json.as_object().cloned().unwrap_or_default()
+}
+
+fn compare_things(identity: &Identity, ours: Option<&Placed>, theirs: Option<&Placed>) -> Vec<Difference> {
+    let types = [ours, theirs].map(|placed| placed.map(|placed| placed.kind.to_json().0));
+    let kind = types.iter().flatten().next().cloned().unwrap_or_default();
+    let facts = |placed: &Placed| placed.kind.facts();
+    match (ours, theirs) {
+        (Some(ours), Some(theirs)) if types[0] == types[1] => {
+            compare_properties(&kind, identity.name(), &facts(ours), &facts(theirs))
         }
-        facts.insert("pathOrder".to_owned(), order.into());
-        if let Some(Value::Object(sysprep)) = facts.get_mut("sysprep") {
-            sysprep.remove("origin");
-        }
-        facts
-    };
-    properties("machine", "", &facts(predicted), &facts(actual))
-}
-
-struct Entry {
-    name: String,
-    properties: Map<String, Value>,
-}
-
-fn entries(machine: &Value, list: &List) -> BTreeMap<String, Entry> {
-    let found = list.kind.split('.').fold(machine, |at, part| &at[part]);
-    let mut entries = BTreeMap::new();
-    for value in found.as_array().into_iter().flatten() {
-        let mut properties = value.as_object().cloned().unwrap_or_default();
-        properties.remove("origin");
-        let names: Vec<String> =
-            list.known_by.iter().filter_map(|name| properties.get(*name)).map(plain).collect();
-        let name = names.join(" ");
-        list.known_by.iter().for_each(|name| drop(properties.remove(*name)));
-        entries.insert(paths::key(&name), Entry { name, properties });
-    }
-    entries
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        _ => vec![Difference {
+            kind,
+            name: identity.name().to_owned(),
+            property: String::new(),
+            predicted: ours.map(|placed| facts(placed).into()),
+            actual: theirs.map(|placed| facts(placed).into()),
+        }],
     }
 }
 
-fn entry(kind: &str, predicted: Option<&Entry>, actual: Option<&Entry>) -> Vec<Difference> {
-    match (predicted, actual) {
-        (Some(ours), Some(theirs)) => properties(kind, &ours.name, &ours.properties, &theirs.properties),
-        (ours, theirs) => {
-            let name = ours.or(theirs).map(|entry| entry.name.clone()).unwrap_or_default();
-            let value = |entry: Option<&Entry>| entry.map(|entry| Value::Object(entry.properties.clone()));
-            vec![Difference {
-                kind: kind.to_owned(),
-                name,
-                property: String::new(),
-                predicted: value(ours),
-                actual: value(theirs),
-            }]
-        }
-    }
-}
-
-fn properties(
+fn compare_properties(
     kind: &str,
     name: &str,
     ours: &Map<String, Value>,

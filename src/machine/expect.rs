@@ -8,9 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::kubernetes::Program;
+use crate::model::paths;
 use crate::model::resource::{Direction, Protocol, WinrmTransport};
-
-use super::paths;
 
 pub struct Expectations<'a> {
     pub build: u32,
@@ -50,10 +49,10 @@ pub struct LaterFile {
 
 impl LaterFile {
     pub(super) fn covers(&self, path: &str) -> bool {
-        let wanted = paths::key(path);
+        let key = paths::key(path);
         match self.path.strip_suffix(r"\*") {
-            Some(above) => wanted == paths::key(above) || paths::is_below(&wanted, &paths::key(above)),
-            None => paths::key(&self.path) == wanted,
+            Some(above) => key == paths::key(above) || paths::is_below(&key, &paths::key(above)),
+            None => paths::key(&self.path) == key,
         }
     }
 

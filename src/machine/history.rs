@@ -2,65 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::resource::{Ensure, EnsureDirectory, Resource, ResourceKind};
+use crate::model::paths;
+use crate::model::resource::{Effect, Resource, ResourceKind};
 
-use super::{inbox, paths};
-
-enum Change {
-    Make,
-    /// Made together with the directories above it.
-    MakeWithParents,
-    Remove,
-    RemoveTree,
-    Empty,
-}
-
-/// What a resource does to paths, in order.
-fn changes(kind: &ResourceKind) -> Vec<(&str, Change)> {
-    let ensured = |ensure: Ensure| match ensure {
-        Ensure::Present => Change::Make,
-        Ensure::Absent => Change::Remove,
-    };
-    match kind {
-        ResourceKind::Directory(it) => match it.ensure {
-            EnsureDirectory::Present => vec![(&it.path, Change::MakeWithParents)],
-            EnsureDirectory::Absent => vec![(&it.path, Change::RemoveTree)],
-            EnsureDirectory::Empty => vec![(&it.path, Change::Empty), (&it.path, Change::MakeWithParents)],
-        },
-        ResourceKind::File(it) => vec![(&it.path, ensured(it.ensure))],
-        ResourceKind::Symlink(it) => vec![(&it.path, ensured(it.ensure))],
-        ResourceKind::Artifact(it) => vec![(&it.path, Change::Make)],
-        ResourceKind::Archive(it) => std::iter::once((it.cache.as_str(), Change::MakeWithParents))
-            .chain(it.members.iter().map(|member| (member.path.as_str(), Change::Make)))
-            .collect(),
-        ResourceKind::Msi(it) => {
-            vec![(&it.cache, Change::MakeWithParents), (&it.creates, Change::MakeWithParents)]
-        }
-        ResourceKind::Hotfix(it) => vec![(&it.cache, Change::MakeWithParents)],
-        ResourceKind::RegistryValue(_)
-        | ResourceKind::EnvironmentVariable(_)
-        | ResourceKind::PathEntry(_)
-        | ResourceKind::Service(_)
-        | ResourceKind::WindowsFeature(_)
-        | ResourceKind::FirewallRule(_)
-        | ResourceKind::PortRange(_)
-        | ResourceKind::DefenderExclusion(_)
-        | ResourceKind::WinrmListener(_)
-        | ResourceKind::WinrmSetting(_)
-        | ResourceKind::LocalUser(_)
-        | ResourceKind::ContainerImage(_)
-        | ResourceKind::Assertion(_)
-        | ResourceKind::Sysprep(_)
-        | ResourceKind::WindowsUpdate(_)
-        | ResourceKind::WindowsCapability(_)
-        | ResourceKind::ScheduledTask(_)
-        | ResourceKind::HnsNetwork(_)
-        | ResourceKind::PowerPlan(_)
-        | ResourceKind::PageFile(_)
-        | ResourceKind::Certificate(_)
-        | ResourceKind::Script(_) => Vec::new(),
-    }
-}
+use super::inbox;
 
 pub(super) struct History {
     /// Key → index of a resource and whether the path is there after it, in order.
@@ -72,32 +17,33 @@ impl History {
     pub(super) fn of(resources: &[Resource], target: &str) -> Self {
         let mut history = Self { events: BTreeMap::new(), target: target.to_owned() };
         for (index, resource) in resources.iter().enumerate() {
-            for (path, change) in changes(&resource.kind) {
-                history.note(index, &paths::key(path), &change);
+            for effect in resource.kind.effects() {
+                history.add_effect(index, &effect);
             }
         }
         history
     }
 
-    fn note(&mut self, index: usize, key: &str, change: &Change) {
-        match change {
-            Change::Make => self.push(key, index, true),
-            Change::MakeWithParents => {
-                self.push(key, index, true);
-                for above in paths::ancestors(key) {
-                    self.push(&above, index, true);
-                }
+    fn add_effect(&mut self, index: usize, effect: &Effect<'_>) {
+        let properties = effect.kind.properties();
+        let identity = properties.identity();
+        if !identity.is_path() {
+            return;
+        }
+        if let ResourceKind::Directory(it) = &*effect.kind
+            && it.clears_content()
+        {
+            self.remove_below(identity.key(), index);
+        }
+        self.push(identity.key(), index, !properties.is_absent());
+        if effect.creates_parents {
+            for above in paths::ancestors(identity.key()) {
+                self.push(&above, index, true);
             }
-            Change::Remove => self.push(key, index, false),
-            Change::RemoveTree => {
-                self.empty(key, index);
-                self.push(key, index, false);
-            }
-            Change::Empty => self.empty(key, index),
         }
     }
 
-    fn empty(&mut self, above: &str, index: usize) {
+    fn remove_below(&mut self, above: &str, index: usize) {
         for (key, events) in &mut self.events {
             if paths::is_below(key, above) {
                 events.push((index, false));

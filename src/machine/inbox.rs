@@ -1,7 +1,7 @@
 //! What is on a Windows Server before the plan begins: the few directories, files and services
 //! that plans name. One table each, with who brings the thing.
 
-use super::paths;
+use crate::model::paths;
 
 /// Who brings an inbox thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

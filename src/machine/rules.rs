@@ -1,4 +1,4 @@
-//! What could not work, one function per rule, and what they all look at.
+//! Problems of a plan: one function per rule, and what all of them look at.
 
 mod conflicts;
 mod features;
@@ -11,6 +11,7 @@ mod sealing;
 mod security;
 mod services;
 
+use crate::model::paths;
 use crate::model::resource::Resource;
 
 use super::expect::Expectations;
@@ -28,37 +29,37 @@ pub(super) struct Context<'a> {
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
 const CHECKS: [Check; 28] = [
-    conflicts::resource_names,
-    conflicts::claims,
-    conflicts::taken_away,
-    features::feature_order,
-    files::parent_directories,
-    files::path_entries,
-    files::environment,
-    files::link_targets,
-    files::tools,
-    flags::known,
-    flags::paths_exist,
-    flags::argument_files_exist,
-    flags::cri_endpoint,
-    forms::paths,
-    forms::descriptors,
-    forms::digests,
-    forms::registry,
-    forms::properties,
-    leftovers::build_scope,
-    leftovers::build_access,
-    leftovers::temporary,
-    network::ports,
-    sealing::sysprep,
-    sealing::session,
-    security::programs,
-    security::search_path,
-    services::programs,
-    services::dependencies,
+    conflicts::check_resource_names,
+    conflicts::check_claims,
+    conflicts::check_removals,
+    features::check_feature_order,
+    files::check_parent_directories,
+    files::check_path_entries,
+    files::check_environment,
+    files::check_link_targets,
+    files::check_tools,
+    flags::check_flags,
+    flags::check_flag_paths,
+    flags::check_argument_files,
+    flags::check_cri_endpoint,
+    forms::check_paths,
+    forms::check_descriptors,
+    forms::check_digests,
+    forms::check_registry,
+    forms::check_service_programs,
+    leftovers::check_build_scope,
+    leftovers::check_build_access,
+    leftovers::check_temporary_paths,
+    network::check_ports,
+    sealing::check_sysprep,
+    sealing::check_session,
+    security::check_programs,
+    security::check_search_path,
+    services::check_programs,
+    services::check_dependencies,
 ];
 
-pub(super) fn judge(
+pub(super) fn find_problems(
     resources: &[Resource],
     machine: &Machine,
     expectations: &Expectations<'_>,
@@ -79,7 +80,7 @@ pub(super) struct Problems<'a> {
 }
 
 impl Problems<'_> {
-    fn add(&mut self, rule: Rule, by: &impl Culprit, message: String, remedy: &str) {
+    fn add(&mut self, rule: Rule, by: &impl Subject, message: String, remedy: &str) {
         let step = by.step();
         let step_file = if step.is_empty() { String::new() } else { (self.step_file)(step) };
         self.found.push(Problem {
@@ -92,13 +93,13 @@ impl Problems<'_> {
     }
 }
 
-/// What a problem can be laid at the door of.
-trait Culprit {
+/// Something that a problem can point to.
+trait Subject {
     fn resource(&self) -> &str;
     fn step(&self) -> &str;
 }
 
-impl Culprit for Resource {
+impl Subject for Resource {
     fn resource(&self) -> &str {
         &self.name
     }
@@ -107,7 +108,7 @@ impl Culprit for Resource {
     }
 }
 
-impl Culprit for Origin {
+impl Subject for Origin {
     fn resource(&self) -> &str {
         &self.resource
     }
@@ -116,10 +117,10 @@ impl Culprit for Origin {
     }
 }
 
-/// The target itself, where no resource is at fault.
+/// The target itself, for a problem that no resource causes.
 struct Target<'a>(&'a str);
 
-impl Culprit for Target<'_> {
+impl Subject for Target<'_> {
     fn resource(&self) -> &str {
         self.0
     }
@@ -134,12 +135,17 @@ impl Context<'_> {
         self.history.is_there_at_the_end(path)
     }
 
-    /// Whether somebody is declared to create the path after the image is made.
-    fn comes_later(&self, path: &str) -> bool {
+    /// Whether `later.json` declares that a program creates the path after the image is made.
+    fn is_created_later(&self, path: &str) -> bool {
         self.expectations.later.iter().any(|later| later.covers(path))
     }
 
-    /// The resource's place in the plan.
+    /// Whether the directory is on the machine's PATH.
+    fn is_on_path(&self, entry: &str) -> bool {
+        self.machine.path.iter().any(|known| paths::key(known) == paths::key(entry))
+    }
+
+    /// Where the resource stands in the plan.
     fn index_of(&self, origin: &Origin) -> Option<usize> {
         self.resources.iter().position(|resource| resource.name == origin.resource)
     }

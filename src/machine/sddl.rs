@@ -1,6 +1,8 @@
 //! Security descriptors in their text form, as far as owner, group and the list of who may do
 //! what. Auditing (`S:`) is refused: no resource of ours sets it.
 
+use crate::model::resource::SecuredObject;
+
 const ALIASES: [&str; 30] = [
     "AN", "AO", "AU", "BA", "BG", "BO", "BU", "CG", "CO", "DA", "DG", "DU", "EA", "IU", "LA", "LG", "LS",
     "NO", "NS", "NU", "OW", "PA", "PU", "RC", "RD", "RS", "RU", "SU", "SY", "WD",
@@ -57,7 +59,11 @@ pub(super) struct Access {
     pub open_to_users: bool,
 }
 
-pub(super) fn parse(text: &str) -> Result<Access, String> {
+pub(super) fn parse(text: &str, _object: SecuredObject) -> Result<Access, String> {
+    parse_access(text)
+}
+
+fn parse_access(text: &str) -> Result<Access, String> {
     let rest = text.strip_prefix("O:").ok_or("it must begin with the owner, `O:`")?;
     let rest = after_sid(rest)?;
     let rest = rest.strip_prefix("G:").ok_or("the group, `G:`, must follow the owner")?;
@@ -71,12 +77,12 @@ pub(super) fn parse(text: &str) -> Result<Access, String> {
 
 /// Who may do what, for people: `SYSTEM full`. Empty for what is no descriptor.
 pub(super) fn in_words(text: &str) -> Vec<String> {
-    if parse(text).is_err() {
+    if parse_access(text).is_err() {
         return Vec::new();
     }
     let entries = text.split_once('(').map_or("", |(_, entries)| entries);
     let mut words: Vec<String> = entries.split('(').filter_map(entry_in_words).collect();
-    if parse(text).is_ok_and(|access| access.protected) {
+    if parse_access(text).is_ok_and(|access| access.protected) {
         words.push("nothing from above".to_owned());
     }
     words
@@ -202,7 +208,7 @@ mod tests {
             ("O:BAG:SYD:P(A;;FW;;;WD)", true, true),
             ("O:BAG:SYD:P(D;;FW;;;WD)(A;;FA;;;SY)", true, false),
         ] {
-            assert_eq!(parse(text), Ok(Access { protected, open_to_users }), "{text}");
+            assert_eq!(parse_access(text), Ok(Access { protected, open_to_users }), "{text}");
         }
     }
 
@@ -243,7 +249,7 @@ mod tests {
             ("O:BAG:SYD:P(A;;FA;;;SY)S:AI", "not expected"),
             ("O:é", "is no account"),
         ] {
-            let message = parse(text).expect_err(text);
+            let message = parse_access(text).expect_err(text);
             assert!(message.contains(part), "{text}: {message}");
         }
     }

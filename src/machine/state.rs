@@ -1,20 +1,17 @@
 //! What a Windows machine is, as far as a guest plan can say: plain data, complete enough
 //! that another program can build the machine from it alone.
-//!
-//! Paths are written with backslashes and without a trailing one. Lists are sorted, except
-//! where their order matters on the machine (`path`, arguments, failure actions).
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::resource::{
-    ArgumentsFile, Assertion, Direction, ExclusionKind, FailureAction, FirewallAction, PinAlgorithm,
-    PortRangeKind, Protocol, RegistryData, RegistryKind, Scope, ServiceState, StartType, WinrmTransport,
+    Direction, Ensured, Identity, Protocol, Resource, ResourceKind, Scope, Service, Sysprep,
 };
 
 /// The name of the format, and its version.
-pub const SCHEMA: &str = "imagegen.dev/machine/v1";
+pub const SCHEMA: &str = "imagegen.dev/machine/v2";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -25,38 +22,30 @@ pub struct Machine {
     pub build: u32,
     /// How often the machine restarts while it is made.
     pub restarts: u32,
-    /// Whether Sysprep has generalised it.
-    pub sealed: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sysprep: Option<Sysprep>,
-    pub services: Vec<Service>,
-    pub files: Vec<File>,
-    pub directories: Vec<Directory>,
-    pub links: Vec<Link>,
-    pub registry: Vec<RegistryValue>,
-    pub features: Vec<Feature>,
-    pub environment: Vec<Variable>,
-    /// What is added to the machine's PATH, in this order.
-    pub path: Vec<PathEntry>,
-    pub firewall: Vec<FirewallRule>,
-    pub port_ranges: Vec<PortRange>,
-    /// Ports that programs of the machine use, with the rule that lets them.
+    /// Each thing that a resource put on the machine, took away or compared, as the last resource left it.
+    /// An archive's member and a downloaded file are things of their own.
+    #[serde(serialize_with = "write_list", deserialize_with = "read_list")]
+    #[schemars(with = "Vec<Placed>")]
+    pub resources: BTreeMap<Identity, Placed>,
+    /// Directories added to the machine's PATH, in this order.
+    pub path: Vec<String>,
+    /// Ports that programs of the machine use, with the rule that allows them.
     pub ports: Vec<Port>,
-    pub defender: Vec<Exclusion>,
-    pub users: Vec<User>,
-    pub winrm: Winrm,
-    pub packages: Vec<Package>,
-    pub images: Vec<Image>,
-    /// What resource types without a list of their own want: updates, tasks, power and the like.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub system: Vec<Thing>,
-    /// What must hold on the finished machine.
-    pub assertions: Vec<Asserted>,
-    /// What is not on the machine, because the plan takes it away or forbids it.
-    pub absent: Vec<Absent>,
 }
 
-/// Which resource of the plan made something, and in which step it stands.
+/// A thing on a machine, and the resource that put it there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Placed {
+    #[serde(flatten)]
+    pub kind: ResourceKind,
+    pub origin: Origin,
+    /// The resource of the image whose thing a resource of the build changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Origin>,
+}
+
+/// Which resource of the plan made something, and its step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Origin {
@@ -72,166 +61,11 @@ fn is_node(scope: &Scope) -> bool {
     *scope == Scope::Node
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Sysprep {
-    pub image_state: String,
-    pub unattend: String,
-    pub finish: String,
-    pub origin: Origin,
-}
-
-/// A service. One without `program` is part of Windows or of a package and only tuned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Service {
-    pub name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub display_name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub arguments: Vec<String>,
-    /// Stand behind the others while the file is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments_file: Option<ArgumentsFile>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_type: Option<StartType>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub depends_on: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure_reset_seconds: Option<u32>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failure_actions: Vec<FailureAction>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub environment: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<ServiceState>,
-    /// The account it runs as; unknown for services that are only tuned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub account: Option<String>,
-    pub origin: Origin,
-}
-
-/// A file: its text, or the artifact it comes from, or (with neither) made by a package.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct File {
-    pub path: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub content: Option<String>,
-    /// Of the content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub artifact: Option<Artifact>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sddl: Option<String>,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Artifact {
-    pub url: String,
-    pub algorithm: PinAlgorithm,
-    /// Of the artifact, not of the member.
-    pub digest: String,
-    /// The file is this member of the artifact.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub member: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Directory {
-    pub path: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sddl: Option<String>,
-    /// The nearest directory above that has its own access control.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inherits_from: Option<String>,
-    /// Whether everything in it is taken away.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub emptied: bool,
-    pub origin: Origin,
-}
-
-/// A symbolic link to a directory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Link {
-    pub path: String,
-    pub target: String,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct RegistryValue {
-    pub key: String,
-    pub name: String,
-    pub kind: RegistryKind,
-    pub data: RegistryData,
-    /// Stand behind the data while the file is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments_file: Option<ArgumentsFile>,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Feature {
-    pub name: String,
-    pub installed: bool,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Variable {
-    pub name: String,
-    pub value: String,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PathEntry {
-    pub entry: String,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct FirewallRule {
-    pub name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub display_name: Option<String>,
-    pub direction: Direction,
-    pub action: FirewallAction,
-    /// Any protocol, where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<Protocol>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub local_ports: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remote_ports: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remote_addresses: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub icmp_type: Option<u8>,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PortRange {
-    pub kind: PortRangeKind,
-    pub protocol: Protocol,
-    pub start: u16,
-    pub count: u16,
-    pub origin: Origin,
+impl From<&Resource> for Origin {
+    fn from(resource: &Resource) -> Self {
+        let (name, step) = (resource.name.clone(), resource.step.clone());
+        Self { resource: name, step, scope: resource.scope }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -241,93 +75,80 @@ pub struct Port {
     pub protocol: Protocol,
     pub direction: Direction,
     pub program: String,
-    /// The firewall rule that allows it; none where Windows does without one.
+    /// The firewall rule that allows it; none where Windows needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Exclusion {
-    pub kind: ExclusionKind,
-    pub value: String,
-    pub origin: Origin,
+/// A thing that is on the machine, with its settings.
+#[derive(Debug)]
+pub struct Present<'a, T: Ensured> {
+    pub it: &'a T,
+    pub settings: &'a T::Settings,
+    pub origin: &'a Origin,
 }
 
-/// A local account of the build that is still there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct User {
-    pub name: String,
-    pub enabled: bool,
-    pub origin: Origin,
+/// A file on the machine. Its content is known where the plan gives it.
+#[derive(Debug)]
+pub struct PresentFile<'a> {
+    pub path: &'a str,
+    pub content: Option<&'a str>,
+    pub origin: &'a Origin,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Winrm {
-    pub listeners: Vec<Listener>,
-    pub settings: Vec<Setting>,
+impl Machine {
+    /// The resources of one type, those that are absent among them.
+    pub fn all<'a, T: 'a>(&'a self) -> impl Iterator<Item = (&'a T, &'a Origin)>
+    where
+        &'a T: TryFrom<&'a ResourceKind>,
+    {
+        self.resources.values().filter_map(|placed| Some(((&placed.kind).try_into().ok()?, &placed.origin)))
+    }
+
+    /// The things of one type that are on the machine.
+    pub fn present<'a, T: Ensured + 'a>(&'a self) -> impl Iterator<Item = Present<'a, T>>
+    where
+        &'a T: TryFrom<&'a ResourceKind>,
+    {
+        self.all::<T>()
+            .filter_map(|(it, origin)| Some(Present { it, settings: it.desired().present()?, origin }))
+    }
+
+    /// The service of that name.
+    #[must_use]
+    pub fn service(&self, name: &str) -> Option<Present<'_, Service>> {
+        self.present::<Service>().find(|service| service.it.service_name.eq_ignore_ascii_case(name))
+    }
+
+    /// Every file, whether its content, an artifact, an archive or an installer made it.
+    pub fn files(&self) -> impl Iterator<Item = PresentFile<'_>> {
+        self.resources.values().filter_map(|placed| {
+            let content = match &placed.kind {
+                ResourceKind::File(it) => it.content(),
+                _ => None,
+            };
+            Some(PresentFile { path: placed.kind.properties().file()?, content, origin: &placed.origin })
+        })
+    }
+
+    /// What is at a path.
+    #[must_use]
+    pub fn at_path(&self, path: &str) -> Option<&ResourceKind> {
+        self.resources.get(&Identity::path(&[], path)).map(|placed| &placed.kind)
+    }
+
+    /// Whether Sysprep has generalized it.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.all::<Sysprep>().next().is_some()
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Listener {
-    pub transport: WinrmTransport,
-    pub origin: Origin,
+fn write_list<S: Serializer>(map: &BTreeMap<Identity, Placed>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(map.values())
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Setting {
-    pub name: String,
-    pub value: String,
-    pub origin: Origin,
-}
-
-/// A Windows Installer package.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Package {
-    pub creates: String,
-    pub artifact: Artifact,
-    pub arguments: Vec<String>,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Image {
-    pub reference: String,
-    pub namespace: String,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Asserted {
-    /// The resource's.
-    pub name: String,
-    pub assertion: Assertion,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Absent {
-    /// The resource type.
-    pub kind: String,
-    pub name: String,
-    pub origin: Origin,
-}
-
-/// Something of Windows with the properties that the plan wants of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Thing {
-    /// The resource type.
-    pub kind: String,
-    pub name: String,
-    pub properties: Map<String, Value>,
-    pub origin: Origin,
+fn read_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Identity, Placed>, D::Error> {
+    let list = Vec::<Placed>::deserialize(deserializer)?;
+    Ok(list.into_iter().map(|placed| (placed.kind.properties().identity(), placed)).collect())
 }

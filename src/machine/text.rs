@@ -2,16 +2,23 @@
 //! Each thing stands on a line of its own, what belongs to it is indented below, and `from`
 //! names the resource that made it.
 
+mod format;
+
 use crate::model::command_line;
+use crate::model::paths;
 use crate::model::resource::{
-    ArgumentsFile, AssertionCheck, Direction, ExclusionKind, FailureAction, FailureActionKind,
-    FirewallAction, PinAlgorithm, PortRangeKind, RegistryData, ServiceState, StartType,
+    Archive, ArgumentsFile, Artifact, Assertion, ContainerImage, DefenderExclusion, Directory,
+    DirectoryState, EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PinAlgorithm,
+    PortRange, PortRangeKind, RegistryValue, ResourceKind, Service, ServiceSettings, Symlink, Sysprep,
+    WindowsFeature, WinrmListener, WinrmSetting,
 };
 
-use super::state::{
-    Artifact, Asserted, Directory, File, FirewallRule, Machine, Origin, Port, RegistryValue, Service,
+use super::state::{Machine, Origin, Placed};
+use super::{inbox, sddl};
+
+use format::{
+    format_assertion, format_data, format_failure_action, format_port, format_rule, format_service,
 };
-use super::{sddl, upsert};
 
 const WIDTH: usize = 100;
 
@@ -20,18 +27,39 @@ impl Machine {
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = format!("Windows {} (build {}) for {}", self.windows, self.build, self.target);
-        out.push_str(if self.sealed { ", generalised\n" } else { ", not generalised\n" });
+        out.push_str(if self.is_sealed() { ", generalized\n" } else { ", not generalized\n" });
         let mut listing = Listing { out };
-        listing.services(&self.services);
-        listing.directories(&self.directories);
-        listing.files(&self.files);
-        listing.rest_of_files(self);
-        listing.registry(&self.registry);
+        listing.services(self);
+        listing.directories(self);
+        listing.files(self);
+        listing.section("Links", self.present::<Symlink>(), |listing, link| {
+            listing.line(1, &format!("{} -> {}", link.it.path, link.settings.target));
+            listing.origin(link.origin);
+        });
+        listing.section("Packages", self.all::<Msi>(), |listing, (it, origin)| {
+            listing.line(1, &it.creates);
+            listing.pin(&it.url, it.algorithm, &it.digest);
+            listing.list("arguments", &it.arguments);
+            listing.origin(origin);
+        });
+        listing.section("Container images", self.all::<ContainerImage>(), |listing, (it, origin)| {
+            listing.line(1, &it.reference);
+            listing.line(2, &format!("in {}  from {}", it.namespace, origin.resource));
+        });
+        listing.registry(self);
         listing.settings(self);
         listing.network(self);
         listing.access(self);
         listing.checks(self);
         listing.out
+    }
+
+    /// The nearest directory above that has its own access control.
+    fn access_source(&self, path: &str) -> Option<String> {
+        paths::ancestors(&paths::normal(path)).find(|above| {
+            let own = matches!(self.at_path(above), Some(ResourceKind::Directory(it)) if it.sddl().is_some());
+            own || inbox::directory(&paths::key(above), &self.target).is_some()
+        })
     }
 }
 
@@ -40,10 +68,18 @@ struct Listing {
 }
 
 impl Listing {
-    fn head(&mut self, title: &str, count: usize) {
-        if count > 0 {
-            self.out.push('\n');
-            self.line(0, title);
+    fn title(&mut self, title: &str) {
+        self.out.push('\n');
+        self.line(0, title);
+    }
+
+    /// A title with an entry for each item, or nothing where there is none.
+    fn section<T>(&mut self, title: &str, items: impl Iterator<Item = T>, write: impl Fn(&mut Self, T)) {
+        for (at, item) in items.enumerate() {
+            if at == 0 {
+                self.title(title);
+            }
+            write(self, item);
         }
     }
 
@@ -53,8 +89,13 @@ impl Listing {
         self.out.push('\n');
     }
 
+    /// `text  from resource`
+    fn line_from(&mut self, text: &str, origin: &Origin) {
+        self.line(1, &format!("{text}  from {}", origin.resource));
+    }
+
     /// Words on as few lines as fit, those after the first indented once more.
-    fn wrapped(&mut self, indent: usize, words: &[String]) {
+    fn wrap(&mut self, indent: usize, words: &[String]) {
         let (mut line, first) = (String::new(), indent);
         let mut indent = indent;
         for word in words {
@@ -72,35 +113,35 @@ impl Listing {
     }
 
     /// `title: a, b, c`
-    fn listed(&mut self, title: &str, values: &[String]) {
+    fn list(&mut self, title: &str, values: &[String]) {
         if let Some((last, first)) = values.split_last() {
             let mut words = vec![format!("{title}:")];
             words.extend(first.iter().map(|value| format!("{value},")));
             words.push(last.clone());
-            self.wrapped(2, &words);
+            self.wrap(2, &words);
         }
     }
 
-    fn from(&mut self, origin: &Origin) {
+    fn origin(&mut self, origin: &Origin) {
         self.line(2, &format!("from {}", origin.resource));
     }
 
-    fn services(&mut self, services: &[Service]) {
-        self.head("Services", services.len());
-        for service in services {
-            self.line(1, &service_head(service));
-            if let Some(program) = &service.program {
-                self.wrapped(2, &command_line::words(program, &service.arguments));
+    fn services(&mut self, machine: &Machine) {
+        self.section("Services", machine.present::<Service>(), |listing, service| {
+            let settings = service.settings;
+            listing.line(1, &format_service(&service.it.service_name, settings));
+            if let Some(program) = &settings.program {
+                listing.wrap(2, &command_line::words(program, &settings.arguments));
             }
-            self.later_arguments(2, service.arguments_file.as_ref());
-            if let Some(name) = &service.display_name {
-                self.line(2, &format!("shown as: {name}"));
+            listing.later_arguments(2, settings.arguments_file.as_ref());
+            if let Some(name) = &settings.display_name {
+                listing.line(2, &format!("shown as: {name}"));
             }
-            self.listed("depends on", &service.depends_on);
-            self.failures(service);
-            self.listed("environment", &service.environment);
-            self.from(&service.origin);
-        }
+            listing.list("depends on", settings.depends_on.as_deref().unwrap_or_default());
+            listing.failures(settings);
+            listing.list("environment", settings.environment.as_deref().unwrap_or_default());
+            listing.origin(service.origin);
+        });
     }
 
     fn later_arguments(&mut self, depth: usize, file: Option<&ArgumentsFile>) {
@@ -109,282 +150,207 @@ impl Listing {
         }
     }
 
-    fn failures(&mut self, service: &Service) {
-        let mut actions: Vec<String> = service.failure_actions.iter().map(failure).collect();
+    fn failures(&mut self, service: &ServiceSettings) {
+        let mut actions: Vec<String> =
+            service.failure_actions.iter().flatten().map(format_failure_action).collect();
         if let Some(seconds) = service.failure_reset_seconds {
             actions.push(format!("counted anew after {seconds} s without one"));
         }
-        self.listed("on failure", &actions);
+        self.list("on failure", &actions);
     }
 
-    fn directories(&mut self, directories: &[Directory]) {
-        self.head("Directories", directories.len());
-        for directory in directories {
-            self.line(1, &directory.path);
-            self.rights(directory.sddl.as_deref());
-            if let Some(above) = &directory.inherits_from {
-                self.line(2, &format!("access as {above} hands down"));
+    fn directories(&mut self, machine: &Machine) {
+        let present = machine.all::<Directory>().filter(|(it, _)| it.state != DirectoryState::Absent {});
+        self.section("Directories", present, |listing, (it, origin)| {
+            listing.line(1, &paths::normal(&it.path));
+            listing.rights(it.sddl());
+            let inherits =
+                it.sddl().is_none() && inbox::directory(&paths::key(&it.path), &machine.target).is_none();
+            if let Some(above) = machine.access_source(&it.path).filter(|_| inherits) {
+                listing.line(2, &format!("access as {above} hands down"));
             }
-            if directory.emptied {
-                self.line(2, "emptied");
+            if it.clears_content() {
+                listing.line(2, "emptied");
             }
-            self.from(&directory.origin);
-        }
+            listing.origin(origin);
+        });
     }
 
     /// The descriptor in words, and as it is.
     fn rights(&mut self, descriptor: Option<&str>) {
         let Some(descriptor) = descriptor else { return };
-        self.listed("access", &sddl::in_words(descriptor));
+        self.list("access", &sddl::in_words(descriptor));
         self.line(2, descriptor);
     }
 
-    fn files(&mut self, files: &[File]) {
-        self.head("Files", files.len());
-        for file in files {
-            self.line(1, &file.path);
-            self.rights(file.sddl.as_deref());
-            if let Some(artifact) = &file.artifact {
-                self.artifact(artifact);
+    fn files(&mut self, machine: &Machine) {
+        let things = machine.resources.values();
+        let files = things.filter_map(|placed| Some((placed.kind.properties().file()?, placed)));
+        self.section("Files", files, |listing, (path, placed)| {
+            listing.line(1, &paths::normal(path));
+            listing.rights(placed.kind.properties().descriptor().map(|(sddl, _)| sddl));
+            match &placed.kind {
+                ResourceKind::Artifact(Artifact { url, algorithm, digest, .. }) => {
+                    listing.pin(url, *algorithm, digest);
+                }
+                ResourceKind::Archive(Archive { url, algorithm, digest, members, .. }) => {
+                    for member in members {
+                        listing.line(2, &format!("member {} of", member.member));
+                    }
+                    listing.pin(url, *algorithm, digest);
+                }
+                _ => {}
             }
-            self.from(&file.origin);
-            if file.content.as_ref().is_some_and(|text| text.contains('\r')) {
-                self.line(2, "lines end with carriage return and line feed");
-            }
-            for line in file.content.iter().flat_map(|text| text.lines()) {
-                self.line(2, &format!("| {line}"));
-            }
+            listing.origin(&placed.origin);
+            listing.content(placed);
+        });
+    }
+
+    fn content(&mut self, placed: &Placed) {
+        let ResourceKind::File(file) = &placed.kind else { return };
+        let Some(file) = file.desired.present() else { return };
+        if file.content.contains('\r') {
+            self.line(2, "lines end with carriage return and line feed");
+        }
+        for line in file.content.lines() {
+            self.line(2, &format!("| {line}"));
         }
     }
 
-    fn artifact(&mut self, artifact: &Artifact) {
-        if let Some(member) = &artifact.member {
-            self.line(2, &format!("member {member} of"));
-        }
-        self.line(2, &artifact.url);
-        let algorithm = match artifact.algorithm {
-            PinAlgorithm::Sha256 => "sha256",
-            PinAlgorithm::Sha512 => "sha512",
-        };
-        self.line(2, &format!("{algorithm} {}", artifact.digest));
+    fn pin(&mut self, url: &str, algorithm: PinAlgorithm, digest: &str) {
+        self.line(2, url);
+        self.line(2, &format!("{} {digest}", algorithm.as_str()));
     }
 
-    fn rest_of_files(&mut self, machine: &Machine) {
-        self.head("Links", machine.links.len());
-        for link in &machine.links {
-            self.line(1, &format!("{} -> {}", link.path, link.target));
-            self.from(&link.origin);
+    fn registry(&mut self, machine: &Machine) {
+        let mut values = machine.present::<RegistryValue>().peekable();
+        if values.peek().is_some() {
+            self.title("Registry");
         }
-        self.head("Packages", machine.packages.len());
-        for package in &machine.packages {
-            self.line(1, &package.creates);
-            self.artifact(&package.artifact);
-            self.listed("arguments", &package.arguments);
-            self.from(&package.origin);
-        }
-        self.head("Container images", machine.images.len());
-        for image in &machine.images {
-            self.line(1, &image.reference);
-            self.line(2, &format!("in {}  from {}", image.namespace, image.origin.resource));
-        }
-    }
-
-    fn registry(&mut self, values: &[RegistryValue]) {
-        self.head("Registry", values.len());
         let mut key = "";
         for value in values {
-            if !value.key.eq_ignore_ascii_case(key) {
-                key = &value.key;
+            if !value.it.key.eq_ignore_ascii_case(key) {
+                key = &value.it.key;
                 self.line(1, key);
             }
-            let text = format!("{} = {} ({:?})", value.name, data(&value.data), value.kind);
-            self.line(2, &format!("{text}  from {}", value.origin.resource));
-            self.later_arguments(3, value.arguments_file.as_ref());
+            let (name, origin) = (&value.it.value_name, &value.origin.resource);
+            self.line(2, &format!("{name} = {}  from {origin}", format_data(&value.settings.data)));
+            self.later_arguments(3, value.settings.arguments_file.as_ref());
         }
     }
 
     fn settings(&mut self, machine: &Machine) {
-        self.head("Windows features", machine.features.len());
-        for feature in &machine.features {
-            let state = if feature.installed { "installed" } else { "not installed" };
-            self.line(1, &format!("{} {state}  from {}", feature.name, feature.origin.resource));
-        }
-        self.head("Of Windows itself", machine.system.len());
-        for thing in &machine.system {
-            self.line(1, &format!("{} {}", thing.kind, thing.name));
-            for (name, value) in &thing.properties {
+        self.section("Windows features", machine.all::<WindowsFeature>(), |listing, (it, origin)| {
+            let state = if it.installed { "installed" } else { "not installed" };
+            listing.line_from(&format!("{} {state}", it.feature), origin);
+        });
+        self.windows(machine);
+        self.section("Environment", machine.present::<EnvironmentVariable>(), |listing, variable| {
+            let text = format!("{}={}", variable.it.variable, variable.settings.value);
+            listing.line_from(&text, variable.origin);
+        });
+        let entries = machine.path.iter().filter_map(|entry| {
+            let is_it = |it: &PathEntry| paths::key(&it.entry) == paths::key(entry);
+            machine.all::<PathEntry>().find(|(it, _)| is_it(it)).map(|(_, origin)| (entry, origin))
+        });
+        self.section("Added to PATH, in this order", entries, |listing, (entry, origin)| {
+            listing.line_from(entry, origin);
+        });
+        self.section(
+            "Left alone by Defender",
+            machine.all::<DefenderExclusion>(),
+            |listing, (it, origin)| {
+                listing.line_from(&format!("{} {}", it.kind.as_str(), it.value), origin);
+            },
+        );
+    }
+
+    /// Types without a section of their own, with their properties as they are.
+    fn windows(&mut self, machine: &Machine) {
+        let things = machine.resources.iter().filter(|(_, placed)| {
+            !placed.kind.properties().is_absent()
+                && matches!(
+                    placed.kind,
+                    ResourceKind::Hotfix(_)
+                        | ResourceKind::WindowsUpdate(_)
+                        | ResourceKind::WindowsCapability(_)
+                        | ResourceKind::ScheduledTask(_)
+                        | ResourceKind::HnsNetwork(_)
+                        | ResourceKind::PowerPlan(_)
+                        | ResourceKind::PageFile(_)
+                        | ResourceKind::Certificate(_)
+                        | ResourceKind::Script(_)
+                )
+        });
+        self.section("Of Windows itself", things, |listing, (identity, placed)| {
+            let (kind, properties) = placed.kind.to_json();
+            // The resource's name says more than a digest or a script.
+            let is_named =
+                matches!(identity.properties(), [_]) && !matches!(placed.kind, ResourceKind::Script(_));
+            let hidden = |name: &str| name == "ensure" || is_named && identity.properties().contains(&name);
+            let name = if is_named { identity.name() } else { placed.origin.resource.as_str() };
+            listing.line(1, &format!("{kind} {name}"));
+            for (name, value) in properties.iter().filter(|(name, _)| !hidden(name)) {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 let words: Vec<String> = format!("{name}: {value}").split(' ').map(str::to_owned).collect();
-                self.wrapped(2, &words);
+                listing.wrap(2, &words);
             }
-            self.from(&thing.origin);
-        }
-        self.head("Environment", machine.environment.len());
-        for variable in &machine.environment {
-            self.line(1, &format!("{}={}  from {}", variable.name, variable.value, variable.origin.resource));
-        }
-        self.head("Added to PATH, in this order", machine.path.len());
-        for entry in &machine.path {
-            self.line(1, &format!("{}  from {}", entry.entry, entry.origin.resource));
-        }
-        self.head("Left alone by Defender", machine.defender.len());
-        for exclusion in &machine.defender {
-            let kind = match exclusion.kind {
-                ExclusionKind::Path => "path",
-                ExclusionKind::Process => "process",
-            };
-            self.line(1, &format!("{kind} {}  from {}", exclusion.value, exclusion.origin.resource));
-        }
+            listing.origin(&placed.origin);
+        });
     }
 
     fn network(&mut self, machine: &Machine) {
-        self.head("Firewall", machine.firewall.len());
-        for rule in &machine.firewall {
-            self.line(1, &format!("{}: {}  from {}", rule.name, rule_text(rule), rule.origin.resource));
-        }
-        self.head("Ports in use", machine.ports.len());
-        for port in &machine.ports {
-            self.line(1, &port_text(port));
-        }
-        self.head("Port ranges", machine.port_ranges.len());
-        for range in &machine.port_ranges {
-            let kind = match range.kind {
+        self.section("Firewall", machine.present::<FirewallRule>(), |listing, rule| {
+            let text = format!("{}: {}", rule.it.rule_name, format_rule(rule.settings));
+            listing.line_from(&text, rule.origin);
+        });
+        self.section("Ports in use", machine.ports.iter(), |listing, port| {
+            listing.line(1, &format_port(port));
+        });
+        self.section("Port ranges", machine.all::<PortRange>(), |listing, (it, origin)| {
+            let kind = match it.kind {
                 PortRangeKind::Dynamic => "dynamic",
                 PortRangeKind::Excluded => "excluded",
             };
-            let last = u32::from(range.start) + u32::from(range.count).saturating_sub(1);
-            let ports = format!("{} {}-{last}", upsert::protocol(range.protocol), range.start);
-            self.line(1, &format!("{kind} {ports}  from {}", range.origin.resource));
-        }
+            let last = u32::from(it.start) + u32::from(it.count).saturating_sub(1);
+            listing.line_from(&format!("{kind} {} {}-{last}", it.protocol, it.start), origin);
+        });
     }
 
     fn access(&mut self, machine: &Machine) {
-        self.head("Accounts of the build", machine.users.len());
-        for user in &machine.users {
-            let state = if user.enabled { "enabled" } else { "disabled" };
-            self.line(1, &format!("{} {state}  from {}", user.name, user.origin.resource));
-        }
-        let winrm = &machine.winrm;
-        self.head("WinRM", winrm.listeners.len() + winrm.settings.len());
-        for listener in &winrm.listeners {
-            let name = upsert::transport(listener.transport);
-            self.line(1, &format!("listener {name}  from {}", listener.origin.resource));
-        }
-        for setting in &winrm.settings {
-            self.line(1, &format!("{} = {}  from {}", setting.name, setting.value, setting.origin.resource));
-        }
-        self.head("Not there", machine.absent.len());
-        for absent in &machine.absent {
-            self.line(1, &format!("{} {}  from {}", absent.kind, absent.name, absent.origin.resource));
-        }
+        let users = machine.all::<LocalUser>().filter(|(it, _)| it.ensure != EnsureUser::Absent);
+        self.section("Accounts of the build", users, |listing, (it, origin)| {
+            let state = if it.ensure == EnsureUser::Present { "enabled" } else { "disabled" };
+            listing.line_from(&format!("{} {state}", it.user_name), origin);
+        });
+        let winrm = machine.resources.values().filter_map(|placed| match &placed.kind {
+            ResourceKind::WinrmListener(WinrmListener { transport, .. })
+                if !placed.kind.properties().is_absent() =>
+            {
+                Some((format!("listener {transport}"), &placed.origin))
+            }
+            ResourceKind::WinrmSetting(WinrmSetting { setting, value }) => {
+                Some((format!("{setting} = {value}"), &placed.origin))
+            }
+            _ => None,
+        });
+        self.section("WinRM", winrm, |listing, (text, origin)| listing.line_from(&text, origin));
+        let absent = machine.resources.iter().filter(|(_, placed)| placed.kind.properties().is_absent());
+        self.section("Not there", absent, |listing, (identity, placed)| {
+            let text = format!("{} {}", placed.kind.to_json().0, identity.name());
+            listing.line_from(&text, &placed.origin);
+        });
     }
 
     fn checks(&mut self, machine: &Machine) {
-        self.head("Checked", machine.assertions.len());
-        for asserted in &machine.assertions {
-            self.line(1, &assertion_text(asserted));
-            self.from(&asserted.origin);
-        }
-        let Some(sysprep) = &machine.sysprep else { return };
-        self.head("Sysprep", 1);
-        self.line(1, &format!("until {}, then {}", sysprep.image_state, sysprep.finish));
-        self.line(2, &format!("answers: {}", sysprep.unattend));
-        self.from(&sysprep.origin);
+        self.section("Checked", machine.all::<Assertion>(), |listing, (it, origin)| {
+            listing.line(1, &format_assertion(it));
+            listing.origin(origin);
+        });
+        self.section("Sysprep", machine.all::<Sysprep>(), |listing, (it, origin)| {
+            listing.line(1, &format!("until {}, then {}", it.image_state, it.finish));
+            listing.line(2, &format!("answers: {}", it.unattend));
+            listing.origin(origin);
+        });
     }
-}
-
-fn service_head(service: &Service) -> String {
-    let start = service.start_type.map(|start| match start {
-        StartType::Auto => "automatic",
-        StartType::Delayed => "automatic, delayed",
-        StartType::Manual => "manual",
-        StartType::Disabled => "disabled",
-    });
-    let state = service.state.map(|state| match state {
-        ServiceState::Running => "running",
-        ServiceState::Stopped => "stopped",
-    });
-    let facts: Vec<&str> = [start, state, service.account.as_deref()].into_iter().flatten().collect();
-    if facts.is_empty() { service.name.clone() } else { format!("{}: {}", service.name, facts.join(", ")) }
-}
-
-fn failure(action: &FailureAction) -> String {
-    let what = match action.action {
-        FailureActionKind::None => return "nothing".to_owned(),
-        FailureActionKind::Restart => "restart",
-        FailureActionKind::Reboot => "reboot",
-    };
-    format!("{what} after {} s", action.delay_seconds)
-}
-
-fn data(data: &RegistryData) -> String {
-    match data {
-        RegistryData::Number(number) => number.to_string(),
-        RegistryData::Text(text) => format!("\"{text}\""),
-        RegistryData::List(list) => format!("[{}]", list.join(", ")),
-    }
-}
-
-fn rule_text(rule: &FirewallRule) -> String {
-    let action = match rule.action {
-        FirewallAction::Allow => "allow",
-        FirewallAction::Block => "block",
-    };
-    let protocol = rule.protocol.map_or("any", upsert::protocol);
-    let mut text = format!("{action} {} {protocol}", way(rule.direction));
-    for (title, values) in
-        [("port", &rule.local_ports), ("to port", &rule.remote_ports), ("with", &rule.remote_addresses)]
-    {
-        if !values.is_empty() {
-            text = format!("{text} {title} {}", values.join(", "));
-        }
-    }
-    if let Some(kind) = rule.icmp_type {
-        text = format!("{text} type {kind}");
-    }
-    text
-}
-
-fn way(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Inbound => "in",
-        Direction::Outbound => "out",
-    }
-}
-
-fn port_text(port: &Port) -> String {
-    let protocol = upsert::protocol(port.protocol);
-    let rule = match (&port.rule, port.direction) {
-        (Some(rule), _) => format!("allowed by {rule}"),
-        (None, Direction::Inbound) => "allowed by no rule".to_owned(),
-        (None, Direction::Outbound) => "which needs no rule".to_owned(),
-    };
-    format!("{}: {} {protocol} {}, {rule}", port.program, way(port.direction), port.port)
-}
-
-fn assertion_text(asserted: &Asserted) -> String {
-    let it = &asserted.assertion;
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let fact = match it.check {
-        AssertionCheck::Command => {
-            let arguments = it.arguments.clone().unwrap_or_default();
-            let line = command_line::command_line(&text(&it.program), &arguments);
-            match &it.pattern {
-                Some(pattern) => format!("{line} prints {pattern}"),
-                None => format!("{line} succeeds"),
-            }
-        }
-        AssertionCheck::Service => {
-            let state = it.state.map_or("there", |state| match state {
-                ServiceState::Running => "running",
-                ServiceState::Stopped => "stopped",
-            });
-            format!("service {} is {state}", text(&it.service_name))
-        }
-        AssertionCheck::OsBuild => {
-            let revision = it.revision.map(|revision| format!(".{revision} or later"));
-            format!("build {}{}", it.build.unwrap_or_default(), revision.unwrap_or_default())
-        }
-    };
-    if it.holds { fact } else { format!("not: {fact}") }
 }

@@ -10,6 +10,7 @@ pub mod json;
 pub mod kubernetes;
 pub mod names;
 pub mod overrides;
+pub mod paths;
 pub mod plan;
 pub mod policy;
 pub mod resource;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::resource::{RegistryData, RegistryKind};
+use super::resource::RegistryData;
 
 /// `manifests/windows/<release>.json`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +64,7 @@ pub struct MinimumUpdate {
 pub struct RegistrySetting {
     pub key: String,
     pub name: String,
-    pub kind: RegistryKind,
+    #[serde(flatten)]
     pub data: RegistryData,
     /// Month of the update that reads it (`2023-04B`).
     #[serde(default, skip_serializing_if = "Option::is_none")]

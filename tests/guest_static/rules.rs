@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use imagegen::model::resource::ResourceKind;
+use serde_json::Value;
 use tree_sitter::Node;
 
 use super::script::{Known, Parameter, Script, child, functions, parameters};
@@ -245,8 +246,8 @@ pub(super) fn model() -> BTreeMap<String, BTreeSet<String>> {
     for variant in schema["oneOf"].as_array().unwrap() {
         let name = variant["properties"]["type"]["const"].as_str().unwrap().to_owned();
         let target = variant["properties"]["properties"]["$ref"].as_str().unwrap();
-        let fields = &schema.pointer(target.trim_start_matches('#')).unwrap()["properties"];
-        let mut fields = fields.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+        let mut fields = BTreeSet::new();
+        collect_fields(&schema, schema.pointer(target.trim_start_matches('#')).unwrap(), &mut fields);
         // Rust joins the two to what Windows stores.
         if name == "service" {
             assert!(fields.remove("program") && fields.remove("arguments"));
@@ -257,6 +258,20 @@ pub(super) fn model() -> BTreeMap<String, BTreeSet<String>> {
         types.insert(name, fields);
     }
     types
+}
+
+/// The fields of an object in all its forms: those of an absent thing, and those that its kind decides.
+fn collect_fields(schema: &Value, object: &Value, fields: &mut BTreeSet<String>) {
+    fields.extend(
+        object["properties"].as_object().into_iter().flat_map(|properties| properties.keys().cloned()),
+    );
+    let forms = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|form| object[form].as_array()).flatten();
+    for form in forms {
+        collect_fields(schema, form, fields);
+    }
+    if let Some(target) = object["$ref"].as_str() {
+        collect_fields(schema, schema.pointer(target.trim_start_matches('#')).unwrap(), fields);
+    }
 }
 
 /// One file per type, with exactly its Get and Set; Set takes the type's fields, Get some of them.

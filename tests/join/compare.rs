@@ -7,28 +7,30 @@ use serde_json::Value;
 
 use super::guest::{ENVIRONMENT, Laid, PATH, SERVICES, WRAPPER, start, text};
 use super::wine::Wine;
+use crate::support::present;
 
 /// What lies there is what `imagegen plan --state` predicted, in both directions.
 pub fn machine(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
-    let list = |name: &str| predicted[name].as_array().unwrap().clone();
+    let list = |kind: &str| present(predicted, kind);
     let mut expected = BTreeSet::new();
-    for entry in list("files") {
-        let path = text(&entry, "path");
+    for entry in list("file") {
+        let path = text(entry, "path");
         expected.insert(path.to_lowercase());
-        if let Some(content) = entry["content"].as_str() {
-            assert_eq!(fs::read_to_string(wine.path(path)).unwrap_or_default(), content, "{path}");
-        }
+        assert_eq!(fs::read_to_string(wine.path(path)).unwrap_or_default(), text(entry, "content"), "{path}");
     }
-    for entry in list("packages") {
-        expected.insert(text(&entry, "creates").to_lowercase());
+    expected.extend(list("artifact").iter().map(|entry| text(entry, "path").to_lowercase()));
+    for archive in list("archive") {
+        let members = archive["members"].as_array().unwrap().iter();
+        expected.extend(members.map(|member| text(member, "path").to_lowercase()));
     }
-    for entry in list("links") {
-        expected.insert(text(&entry, "path").to_lowercase());
-        let target = fs::read_link(wine.path(text(&entry, "path"))).unwrap();
-        assert_eq!(target, wine.path(text(&entry, "target")));
+    expected.extend(list("msi").iter().map(|entry| text(entry, "creates").to_lowercase()));
+    for entry in list("symlink") {
+        expected.insert(text(entry, "path").to_lowercase());
+        let target = fs::read_link(wine.path(text(entry, "path"))).unwrap();
+        assert_eq!(target, wine.path(text(entry, "target")));
     }
     let mut folders: BTreeSet<String> =
-        list("directories").iter().map(|entry| format!("{}\\", text(entry, "path").to_lowercase())).collect();
+        list("directory").iter().map(|entry| format!("{}\\", text(entry, "path").to_lowercase())).collect();
     let before: BTreeSet<&String> = before.iter().collect();
     folders.retain(|folder| !before.contains(folder));
     let after = wine.snapshot();
@@ -46,9 +48,10 @@ pub fn machine(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
     let missing: Vec<&String> = wanted.difference(&new).collect();
     let surplus: Vec<&String> = new.difference(&wanted).collect();
     assert!(missing.is_empty() && surplus.is_empty(), "missing: {missing:#?}\nsurplus: {surplus:#?}");
-    for entry in list("absent") {
-        if ["file", "directory"].contains(&text(&entry, "kind")) {
-            assert!(!wine.path(text(&entry, "name")).exists(), "{entry}");
+    for entry in predicted["resources"].as_array().unwrap() {
+        let is_path = ["file", "directory"].contains(&text(entry, "type"));
+        if is_path && entry["properties"]["ensure"] == "absent" {
+            assert!(!wine.path(text(&entry["properties"], "path")).exists(), "{entry}");
         }
     }
     dependencies(wine, predicted);
@@ -89,7 +92,7 @@ pub fn command_line(wine: &Wine, name: &str) -> String {
 
 fn registry(wine: &Wine, predicted: &Value) {
     let mut seen = BTreeMap::new();
-    for entry in predicted["registry"].as_array().unwrap() {
+    for entry in present(predicted, "registryValue") {
         let key = text(entry, "key");
         let values = seen.entry(key.to_owned()).or_insert_with(|| wine.values(key));
         let expected = match text(entry, "kind") {
@@ -100,14 +103,14 @@ fn registry(wine: &Wine, predicted: &Value) {
             }
             other => panic!("{other}: nobody compares it ({entry})"),
         };
-        assert_eq!(values.get(text(entry, "name")), Some(&expected), "{entry}");
+        assert_eq!(values.get(text(entry, "valueName")), Some(&expected), "{entry}");
     }
     let values = wine.values(ENVIRONMENT);
-    for entry in predicted["environment"].as_array().unwrap() {
-        assert_eq!(values[text(entry, "name")], format!("REG_SZ {}", text(entry, "value")));
+    for entry in present(predicted, "environmentVariable") {
+        assert_eq!(values[text(entry, "variable")], format!("REG_SZ {}", text(entry, "value")));
     }
     let path: Vec<&str> =
-        predicted["path"].as_array().unwrap().iter().map(|entry| text(entry, "entry")).collect();
+        predicted["path"].as_array().unwrap().iter().map(|entry| entry.as_str().unwrap()).collect();
     let rest = values["PATH"].strip_prefix(&format!("REG_EXPAND_SZ {PATH};")).unwrap();
     let mut laid: Vec<&str> = rest.split(';').collect();
     laid.sort_unstable();
@@ -118,8 +121,8 @@ fn registry(wine: &Wine, predicted: &Value) {
 
 fn services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
     let mut own = BTreeSet::new();
-    for service in predicted["services"].as_array().unwrap() {
-        let name = text(service, "name");
+    for service in present(predicted, "service") {
+        let name = text(service, "serviceName");
         let Some(program) = service["program"].as_str() else { continue };
         own.insert(name.to_owned());
         let mut words = vec![program.to_owned()];
@@ -143,8 +146,8 @@ fn services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
 
 /// Wine's service manager loses them when it saves a change: so they are compared before the first.
 fn dependencies(wine: &Wine, predicted: &Value) {
-    for service in predicted["services"].as_array().unwrap() {
-        let name = text(service, "name");
+    for service in present(predicted, "service") {
+        let name = text(service, "serviceName");
         if service["program"].is_null() {
             continue;
         }

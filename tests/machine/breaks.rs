@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use imagegen::machine::{PortUse, Rule};
-use imagegen::model::resource::WinrmTransport;
+use imagegen::model::resource::{ResourceKind, WinrmTransport};
 
 use super::plan::{Plan, RESTRICTED};
 use crate::support::golden;
@@ -147,11 +147,11 @@ const BREAKS: &[Break] = &[
         });
         plan.add("x/block", "install", "firewallRule", properties);
     }),
-    (Rule::PropertyMissing, |plan| plan.unset("containerd/config", "content")),
-    (Rule::PropertyMissing, |plan| plan.unset("network/kubelet", "action")),
     (Rule::PropertyMissing, |plan| plan.set("cloudbase/service", "argumentsFile", more(FLAGS))),
-    (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "data", "60000")),
-    (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "data", 4_294_967_296_u64)),
+    (Rule::RegistryKind, |plan| {
+        plan.set("tuning/keepalive", "kind", "Binary");
+        plan.set("tuning/keepalive", "data", "0x0");
+    }),
     (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "key", r"HKCU:\Software")),
     (Rule::RegistryKind, |plan| wrapped(plan, "DWord", FLAGS)),
     (Rule::SddlInvalid, |plan| plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)")),
@@ -204,7 +204,7 @@ fn more(path: &str) -> Value {
 fn wrapped(plan: &mut Plan, kind: &str, path: &str) {
     let key = r"HKLM:\SYSTEM\CurrentControlSet\Services\kubelet\Parameters";
     let properties = json!({
-        "key": key, "valueName": "AppParameters", "ensure": "present", "kind": kind, "data": "--v=2",
+        "key": key, "valueName": "AppParameters", "ensure": "present", "kind": kind, "data": if kind == "DWord" { json!(2) } else { json!("--v=2") },
         "argumentsFile": more(path),
     });
     plan.add("x/line", "install", "registryValue", properties);
@@ -239,17 +239,18 @@ fn every_rule_is_broken_once() {
 }
 
 #[test]
-fn each_break_is_found_and_told() {
-    let mut told = String::new();
+fn each_break_is_reported() {
+    let mut report = String::new();
     for (rule, breaks) in BREAKS {
         let mut plan = Plan::good();
         breaks(&mut plan);
         let problems = plan.predict().problems;
         assert!(problems.iter().any(|problem| problem.rule == *rule), "{rule}: {problems:?}");
-        told =
-            problems.iter().fold(format!("{told}# {rule}\n"), |told, problem| format!("{told}{problem}\n"));
+        report = problems
+            .iter()
+            .fold(format!("{report}# {rule}\n"), |report, problem| format!("{report}{problem}\n"));
     }
-    golden("machine/breaks.txt", &told);
+    golden("machine/breaks.txt", &report);
 }
 
 /// Ways to change the good plan that are right too.
@@ -307,5 +308,66 @@ fn variations_of_the_good_plan_are_good() {
         vary(&mut plan);
         let problems = plan.predict().problems;
         assert_eq!(problems, [], "variation {at}");
+    }
+}
+
+/// A resource type, its properties, and what the JSON lacks or has too much of.
+const REFUSED: &[(&str, &str, &str)] = &[
+    ("file", r#"{"path": "C:\\a", "ensure": "present"}"#, "missing field `content`"),
+    ("file", r#"{"path": "C:\\a", "ensure": "absent", "content": ""}"#, "unknown field `content`"),
+    ("file", r#"{"path": "C:\\a", "content": ""}"#, "missing field `ensure`"),
+    ("file", r#"{"path": "C:\\a", "ensure": "present", "content": "", "mode": 1}"#, "unknown field `mode`"),
+    ("symlink", r#"{"path": "C:\\a", "ensure": "present"}"#, "missing field `target`"),
+    ("directory", r#"{"path": "C:\\a", "ensure": "absent", "sddl": "O:BA"}"#, "unknown field `sddl`"),
+    ("environmentVariable", r#"{"variable": "A", "ensure": "present"}"#, "missing field `value`"),
+    (
+        "firewallRule",
+        r#"{"ruleName": "a", "ensure": "present", "direction": "inbound"}"#,
+        "missing field `action`",
+    ),
+    (
+        "firewallRule",
+        r#"{"ruleName": "a", "ensure": "present", "action": "allow"}"#,
+        "missing field `direction`",
+    ),
+    ("service", r#"{"serviceName": "a", "ensure": "absent", "state": "stopped"}"#, "unknown field `state`"),
+    ("service", r#"{"serviceName": "a", "ensure": "present", "account": "a"}"#, "unknown field `account`"),
+    ("hnsNetwork", r#"{"networkName": "a", "ensure": "present"}"#, "missing field `kind`"),
+    ("scheduledTask", r#"{"taskName": "a", "ensure": "present", "program": "a"}"#, "missing field `trigger`"),
+    (
+        "registryValue",
+        r#"{"key": "k", "valueName": "v", "ensure": "present", "kind": "DWord"}"#,
+        "missing field `data`",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": "1"}"#,
+        "expected u32",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 4294967296}"#,
+        "expected u32",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 1, "more": 1}"#,
+        "unknown field `more`",
+    ),
+    ("assertion", r#"{"holds": true, "check": "command"}"#, "missing field `program`"),
+    (
+        "assertion",
+        r#"{"holds": true, "check": "osBuild", "build": 1, "program": "a"}"#,
+        "unknown field `program`",
+    ),
+];
+
+#[test]
+fn properties_that_do_not_belong_together_are_refused() {
+    for (kind, properties, part) in REFUSED {
+        let properties: Value = serde_json::from_str(properties).expect("JSON");
+        let json = json!({"type": kind, "properties": properties});
+        let error = serde_json::from_value::<ResourceKind>(json).expect_err(part).to_string();
+        assert!(error.contains(part), "{kind} {properties}: {error}");
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use imagegen::model::kubernetes::Program;
 use imagegen::model::resource::{Resource, WinrmTransport};
 
-use imagegen::machine::{Expectations, LaterFile, PortUse, Prediction, predict};
+use imagegen::machine::{Expectations, LaterFile, Machine, PortUse, Prediction, fold, predict};
 
 use super::windows;
 
@@ -88,12 +88,21 @@ impl Plan {
     }
 
     pub(super) fn predict(&self) -> Prediction {
-        let resources: Vec<Resource> = self
-            .resources
-            .iter()
-            .map(|value| serde_json::from_value(value.clone()).expect("a resource"))
-            .collect();
-        let expectations = Expectations {
+        predict(&self.resources(), &self.expectations())
+    }
+
+    /// The machine after this plan is applied to another.
+    pub(super) fn fold_from(&self, machine: Machine) -> Machine {
+        fold(machine, &self.resources(), &self.expectations())
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        let read = |value: &Value| serde_json::from_value(value.clone()).expect("a resource");
+        self.resources.iter().map(read).collect()
+    }
+
+    fn expectations(&self) -> Expectations<'_> {
+        Expectations {
             build: 17763,
             windows: "2019",
             target: "azure",
@@ -104,8 +113,7 @@ impl Plan {
             winrm: self.winrm,
             programs: &self.programs,
             step_file: &|step| format!("provisioners/steps/10-{step}.json"),
-        };
-        predict(&resources, &expectations)
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::Value;
+
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// A run of the program. Files are made first; the folder goes when the test ends.
@@ -155,6 +157,13 @@ pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 /// The project's own folder.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The properties of each thing of a type that is on the machine of `plan --state --format json`.
+pub fn present<'a>(machine: &'a Value, kind: &str) -> Vec<&'a Value> {
+    let resources = machine["resources"].as_array().expect("resources").iter();
+    let of_type = resources.filter(|it| it["type"] == kind).map(|it| &it["properties"]);
+    of_type.filter(|properties| properties["ensure"] != "absent").collect()
 }
 
 /// Compares a text with its golden file; `UPDATE_GOLDEN=1` writes it.

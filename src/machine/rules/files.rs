@@ -1,22 +1,26 @@
-//! Paths that something relies on and nobody made.
+//! Paths that something relies on and no resource creates.
 
-use crate::model::resource::{Ensure, Resource, ResourceKind};
+use crate::model::paths;
+use crate::model::resource::{EnvironmentVariable, PathEntry, Service, Symlink};
 
-use super::super::paths;
 use super::super::problem::Rule;
 use super::{Context, Problems};
 
 /// The engine makes directories above a `directory` and above its own downloads only.
-pub(super) fn parent_directories(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Problems<'_>) {
     for (index, resource) in context.resources.iter().enumerate() {
-        for path in placed(resource) {
-            let path = paths::normal(path);
-            let Some(parent) = paths::parent(&path) else { continue };
+        for effect in resource.kind.effects() {
+            let properties = effect.kind.properties();
+            let identity = properties.identity();
+            if !identity.is_path() || properties.is_absent() || effect.creates_parents {
+                continue;
+            }
+            let Some(parent) = paths::parent(identity.name()) else { continue };
             if !context.history.is_there_before(&parent, index) {
                 problems.add(
                     Rule::ParentDirectoryMissing,
                     resource,
-                    format!("puts {path} into {parent}, which is not there by then"),
+                    format!("puts {} into {parent}, which does not exist at that point", identity.name()),
                     "add a `directory` resource for it before this one, with its access control",
                 );
             }
@@ -24,81 +28,63 @@ pub(super) fn parent_directories(context: &Context<'_>, problems: &mut Problems<
     }
 }
 
-/// Files and links that a resource puts into a directory which must be there.
-fn placed(resource: &Resource) -> Vec<&str> {
-    match &resource.kind {
-        ResourceKind::File(it) if it.ensure == Ensure::Present => vec![&it.path],
-        ResourceKind::Symlink(it) if it.ensure == Ensure::Present => vec![&it.path],
-        ResourceKind::Artifact(it) => vec![&it.path],
-        ResourceKind::Archive(it) => it.members.iter().map(|member| member.path.as_str()).collect(),
-        _ => Vec::new(),
-    }
-}
-
-pub(super) fn path_entries(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for entry in &context.machine.path {
-        if !context.exists(&entry.entry) {
+pub(super) fn check_path_entries(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for (it, origin) in context.machine.all::<PathEntry>() {
+        if context.is_on_path(&it.entry) && !context.exists(&it.entry) {
             problems.add(
                 Rule::PathEntryWithoutDirectory,
-                &entry.origin,
-                format!("puts {} on the PATH, but there is no such directory", entry.entry),
-                "make the directory, or leave the entry out",
+                origin,
+                format!("puts {} on the PATH, but the directory does not exist", it.entry),
+                "create the directory, or remove the entry",
             );
         }
     }
 }
 
-pub(super) fn environment(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let machine_wide = context
-        .machine
-        .environment
-        .iter()
-        .map(|variable| (variable.name.as_str(), variable.value.as_str(), &variable.origin));
-    let of_services = context.machine.services.iter().flat_map(|service| {
-        let pairs = service.environment.iter().filter_map(|pair| pair.split_once('='));
-        pairs.map(|(name, value)| (name, value, &service.origin))
+pub(super) fn check_environment(context: &Context<'_>, problems: &mut Problems<'_>) {
+    let variables = context.machine.present::<EnvironmentVariable>();
+    let variables = variables.map(|it| (it.it.variable.as_str(), it.settings.value.as_str(), it.origin));
+    let of_services = context.machine.present::<Service>().flat_map(|service| {
+        let pairs = service.settings.environment.iter().flatten().filter_map(|pair| pair.split_once('='));
+        pairs.map(move |(name, value)| (name, value, service.origin))
     });
-    for (name, value, origin) in machine_wide.chain(of_services) {
+    for (name, value, origin) in variables.chain(of_services) {
         let is_file = paths::fault(value).is_none() && paths::has_extension(value);
-        if is_file && !context.exists(value) && !context.comes_later(value) {
+        if is_file && !context.exists(value) && !context.is_created_later(value) {
             problems.add(
                 Rule::EnvironmentNamesMissingFile,
                 origin,
-                format!("sets {name} to {value}, which nobody makes"),
-                "make the file, or declare who creates it in provisioners/later.json",
+                format!("sets {name} to {value}, which no resource creates"),
+                "create the file, or declare in provisioners/later.json which program creates it",
             );
         }
     }
 }
 
-pub(super) fn link_targets(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for link in &context.machine.links {
-        if !context.exists(&link.target) && !context.comes_later(&link.target) {
+pub(super) fn check_link_targets(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for link in context.machine.present::<Symlink>() {
+        let target = &link.settings.target;
+        if !context.exists(target) && !context.is_created_later(target) {
             problems.add(
                 Rule::LinkTargetMissing,
-                &link.origin,
-                format!("links {} to {}, which nobody makes", link.path, link.target),
+                link.origin,
+                format!("links {} to {target}, which no resource creates", link.it.path),
                 "add a `directory` resource for the target",
             );
         }
     }
 }
 
-/// Programs that the engine itself runs must be there when it does.
-pub(super) fn tools(context: &Context<'_>, problems: &mut Problems<'_>) {
+/// Programs that the engine itself runs must be there when it runs them.
+pub(super) fn check_tools(context: &Context<'_>, problems: &mut Problems<'_>) {
     for (index, resource) in context.resources.iter().enumerate() {
-        let program = match &resource.kind {
-            ResourceKind::ContainerImage(it) => Some(it.program.as_str()),
-            ResourceKind::Assertion(it) => it.program.as_deref(),
-            ResourceKind::ScheduledTask(it) => it.program.as_deref(),
-            _ => None,
-        };
+        let program = resource.kind.properties().program();
         let Some(program) = program.filter(|program| paths::is_absolute(program)) else { continue };
         if !context.history.is_there_before(program, index) {
             problems.add(
                 Rule::ToolMissing,
                 resource,
-                format!("runs {program}, which is not there by then"),
+                format!("runs {program}, which does not exist at that point"),
                 "put the program on the machine in an earlier resource",
             );
         }

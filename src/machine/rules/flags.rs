@@ -1,29 +1,29 @@
-//! The command lines of services: flags, gates, and the files that flags name.
+//! The command lines of services: flags, feature gates, and the files that flags name.
 
 use crate::model::kubernetes::Program;
-use crate::model::resource::StartType;
+use crate::model::paths;
+use crate::model::resource::{RegistryValue, ResourceKind, Service, StartType};
 
 use super::super::command::{Command, named_paths};
-use super::super::paths;
 use super::super::problem::Rule;
-use super::super::state::Service;
+use super::super::state::{Origin, Present};
 use super::{Context, Problems};
 
 const CONTAINERD: &str = r"\\.\pipe\containerd-containerd";
 const DOCKERSHIM: &str = r"\\.\pipe\dockershim";
-const DECLARE: &str = "make the file, or declare who creates it in provisioners/later.json";
+const DECLARE: &str = "create the file, or declare in provisioners/later.json which program creates it";
 const TABLE: &str = "correct the version range in manifests/kubernetes/flags.json";
 
-pub(super) fn known(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for service in &context.machine.services {
-        let Some(command) = Command::of(service) else { continue };
+pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for service in context.machine.present::<Service>() {
+        let Some(command) = Command::of(service.settings) else { continue };
         let Some(program) = context.expectations.programs.get(&command.stem()) else { continue };
         for (flag, value) in command.flags() {
             if !lists(&program.flags, flag) {
-                let message = format!("`--{flag}` is no flag of {} {}", command.stem(), program.version);
-                problems.add(Rule::UnknownFlag, &service.origin, message, TABLE);
+                let message = format!("`--{flag}` is not a flag of {} {}", command.stem(), program.version);
+                problems.add(Rule::UnknownFlag, service.origin, message, TABLE);
             } else if flag == "feature-gates" {
-                gates(program, &command, value.unwrap_or_default(), service, problems);
+                check_gates(program, &command, value.unwrap_or_default(), service.origin, problems);
             }
         }
     }
@@ -33,132 +33,136 @@ fn lists(known: &[String], name: &str) -> bool {
     known.iter().any(|known| known.trim_start_matches('-') == name)
 }
 
-fn gates(
+fn check_gates(
     program: &Program,
     command: &Command<'_>,
     value: &str,
-    service: &Service,
+    origin: &Origin,
     problems: &mut Problems<'_>,
 ) {
     for pair in value.split(',').filter(|pair| !pair.is_empty()) {
         let (gate, state) = pair.split_once('=').unwrap_or((pair, ""));
         let message = if !lists(&program.feature_gates, gate) {
-            format!("`{gate}` is no feature gate of {} {}", command.stem(), program.version)
+            format!("`{gate}` is not a feature gate of {} {}", command.stem(), program.version)
         } else if !matches!(state, "true" | "false") {
             format!("feature gate `{gate}` is set to `{state}`, not to true or false")
         } else {
             continue;
         };
-        problems.add(Rule::UnknownGate, &service.origin, message, TABLE);
+        problems.add(Rule::UnknownGate, origin, message, TABLE);
     }
 }
 
-/// Every path that a flag names is baked, or somebody is declared to create it; and what others
-/// create is there before the service first starts.
-pub(super) fn paths_exist(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for service in &context.machine.services {
+/// Every path that a flag names is in the image, or a program is declared to create it; and a file
+/// that another program creates is there before the service first starts.
+pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for service in context.machine.present::<Service>() {
+        let name = &service.it.service_name;
         let mut early = None;
-        for (flag, path) in named_paths(service) {
+        for (flag, path) in named_paths(service.settings) {
             if context.exists(path) {
                 continue;
             }
-            if !context.comes_later(path) {
+            if !context.is_created_later(path) {
                 problems.add(
                     Rule::FlagFileMissing,
-                    &service.origin,
-                    format!("`{flag}` of service `{}` names {path}, which nobody makes", service.name),
+                    service.origin,
+                    format!("`{flag}` of service `{name}` names {path}, which no resource creates"),
                     DECLARE,
                 );
-            } else if early.is_none() && made_by_another(context, service, path) {
+            } else if early.is_none() && is_created_by_another(context, &service, path) {
                 early = Some((flag, path));
             }
         }
-        if let (Some((flag, path)), Some(StartType::Auto | StartType::Delayed)) = (early, service.start_type)
-        {
+        let starts_with_windows =
+            matches!(service.settings.start_type, Some(StartType::Auto | StartType::Delayed));
+        if let Some((flag, path)) = early.filter(|_| starts_with_windows) {
             problems.add(
                 Rule::ServiceStartsTooEarly,
-                &service.origin,
+                service.origin,
                 format!(
-                    "service `{}` starts with Windows, but `{flag}` names {path}, which comes later",
-                    service.name
+                    "service `{name}` starts with Windows, but `{flag}` names {path}, which is created later"
                 ),
-                "set `startType` to `manual`; who creates the file starts the service",
+                "set `startType` to `manual`; the program that creates the file starts the service",
             );
         }
     }
 }
 
-/// The same of a command line that stands in the registry, which a wrapper reads.
-pub(super) fn argument_files_exist(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for value in &context.machine.registry {
-        let Some(file) = &value.arguments_file else { continue };
-        if !context.exists(&file.path) && !context.comes_later(&file.path) {
+/// The same for a command line in the registry, which a service wrapper reads.
+pub(super) fn check_argument_files(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for value in context.machine.present::<RegistryValue>() {
+        let Some(file) = &value.settings.arguments_file else { continue };
+        if !context.exists(&file.path) && !context.is_created_later(&file.path) {
+            let name = &value.it.value_name;
             let message =
-                format!("`argumentsFile` of `{}` names {}, which nobody makes", value.name, file.path);
-            problems.add(Rule::FlagFileMissing, &value.origin, message, DECLARE);
+                format!("`argumentsFile` of `{name}` names {}, which no resource creates", file.path);
+            problems.add(Rule::FlagFileMissing, value.origin, message, DECLARE);
         }
     }
 }
 
-/// Whether no one who creates the path is the service itself, which writes its own logs.
-fn made_by_another(context: &Context<'_>, service: &Service, path: &str) -> bool {
-    let behind = Command::of(service).map(|command| command.stem());
-    let own = service.program.as_deref().map(paths::stem);
-    let names = [Some(service.name.clone()), behind, own];
+/// Whether another program than the service itself creates the path: a service writes its own logs.
+fn is_created_by_another(context: &Context<'_>, service: &Present<'_, Service>, path: &str) -> bool {
+    let launched = Command::of(service.settings).map(|command| command.stem());
+    let own = service.settings.program.as_deref().map(paths::stem);
+    let names = [Some(service.it.service_name.clone()), launched, own];
     let mut makers = context.expectations.later.iter().filter(|later| later.covers(path));
     !makers.any(|later| names.iter().flatten().any(|name| later.is_by(name)))
 }
 
 /// The kubelet, and crictl's configuration, must name the pipe that the runtime serves.
-pub(super) fn cri_endpoint(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let Some((runtime, served)) = served_pipe(context) else { return };
-    let remedy = "name the endpoint of the plan's runtime";
-    for service in &context.machine.services {
-        let Some(command) = Command::of(service).filter(|command| command.stem() == "kubelet") else {
-            continue;
-        };
+pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<'_>) {
+    let Some((runtime, served)) = find_served_pipe(context) else { return };
+    let remedy = "use the endpoint of the plan's runtime";
+    for service in context.machine.present::<Service>() {
+        let command = Command::of(service.settings).filter(|command| command.stem() == "kubelet");
+        let Some(command) = command else { continue };
         for flag in ["container-runtime-endpoint", "image-service-endpoint"] {
-            if let Some(given) = command.flag(flag).filter(|given| pipe(given) != pipe(&served)) {
+            if let Some(given) =
+                command.flag_value(flag).filter(|given| normalize_pipe(given) != normalize_pipe(&served))
+            {
                 let message = format!("`--{flag}` is {given}, but {runtime} serves {served}");
-                problems.add(Rule::CriEndpoint, &service.origin, message, remedy);
+                problems.add(Rule::CriEndpoint, service.origin, message, remedy);
             }
         }
     }
-    for file in &context.machine.files {
-        if !paths::file_name(&file.path).eq_ignore_ascii_case("crictl.yaml") {
+    for file in context.machine.files() {
+        if !paths::file_name(file.path).eq_ignore_ascii_case("crictl.yaml") {
             continue;
         }
-        for (key, given) in file.content.iter().flat_map(|text| endpoints(text)) {
-            if pipe(given) != pipe(&served) {
+        for (key, given) in file.content.into_iter().flat_map(find_endpoints) {
+            if normalize_pipe(given) != normalize_pipe(&served) {
                 let message = format!("`{key}` in {} is {given}, but {runtime} serves {served}", file.path);
-                problems.add(Rule::CriEndpoint, &file.origin, message, remedy);
+                problems.add(Rule::CriEndpoint, file.origin, message, remedy);
             }
         }
     }
 }
 
-/// The runtime on the machine and the pipe of its CRI. With both there, containerd is Docker's.
-fn served_pipe(context: &Context<'_>) -> Option<(&'static str, String)> {
+/// The runtime on the machine and the pipe of its CRI. If both are there, containerd is part of Docker.
+fn find_served_pipe(context: &Context<'_>) -> Option<(&'static str, String)> {
     let find = |stem: &str| {
-        let commands = context.machine.services.iter().filter_map(Command::of);
-        commands.into_iter().find(|command| command.stem() == stem)
+        let mut commands =
+            context.machine.present::<Service>().filter_map(|service| Command::of(service.settings));
+        commands.find(|command| command.stem() == stem)
     };
     if find("dockerd").is_some() {
         return Some(("dockershim", DOCKERSHIM.to_owned()));
     }
     let containerd = find("containerd")?;
-    let address = containerd.flag("address").map(str::to_owned);
-    let configured = || configured_address(context, containerd.flag("config")?);
+    let address = containerd.flag_value("address").map(str::to_owned);
+    let configured = || find_configured_address(context, containerd.flag_value("config")?);
     Some(("containerd", address.or_else(configured).unwrap_or_else(|| CONTAINERD.to_owned())))
 }
 
-/// Where containerd's configuration names the pipe: before version 4 of it, and since.
+/// The section of containerd's configuration that names the pipe: before its version 4, and since.
 const SECTIONS: [&str; 2] = ["[grpc]", "[plugins.'io.containerd.server.v1.grpc']"];
 
 /// `address` in containerd's configuration.
-fn configured_address(context: &Context<'_>, path: &str) -> Option<String> {
-    let file = context.machine.files.iter().find(|file| paths::key(&file.path) == paths::key(path))?;
-    let lines = file.content.as_deref()?.lines().map(str::trim);
+fn find_configured_address(context: &Context<'_>, path: &str) -> Option<String> {
+    let Some(ResourceKind::File(file)) = context.machine.at_path(path) else { return None };
+    let lines = file.content()?.lines().map(str::trim);
     let section =
         lines.skip_while(|line| !SECTIONS.contains(line)).skip(1).take_while(|line| !line.starts_with('['));
     let values = section.filter_map(|line| line.split_once('=')).filter(|(key, _)| key.trim() == "address");
@@ -171,12 +175,12 @@ fn configured_address(context: &Context<'_>, path: &str) -> Option<String> {
 }
 
 /// One spelling of `npipe:////./pipe/x`, `npipe:\\.\pipe\x` and `\\.\pipe\x`.
-fn pipe(endpoint: &str) -> String {
+fn normalize_pipe(endpoint: &str) -> String {
     let path = endpoint.strip_prefix("npipe:").unwrap_or(endpoint);
     path.replace('/', r"\").trim_start_matches('\\').to_lowercase()
 }
 
-fn endpoints(text: &str) -> impl Iterator<Item = (&str, &str)> {
+fn find_endpoints(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     pairs
         .map(|(key, value)| (key.trim(), value.trim().trim_matches(['"', '\''])))

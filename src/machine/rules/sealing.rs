@@ -1,4 +1,4 @@
-//! The end of the plan: what closes the machine, and that the build can still hear of it.
+//! The end of the plan: Sysprep seals the machine, and the build keeps its connection until then.
 
 use crate::model::resource::{Ensure, EnsureUser, ResourceKind};
 use crate::model::step::Phase;
@@ -6,7 +6,7 @@ use crate::model::step::Phase;
 use super::super::problem::Rule;
 use super::{Context, Problems, Target};
 
-pub(super) fn sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut seals = context
         .resources
         .iter()
@@ -15,7 +15,7 @@ pub(super) fn sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
         .peekable();
     if context.expectations.seals && seals.peek().is_none() {
         let target = format!("target/{}", context.expectations.target);
-        let message = "images of this target are generalised, but the plan has no `sysprep`".to_owned();
+        let message = "images of this target are generalized, but the plan has no `sysprep`".to_owned();
         let remedy = "end phase `seal` with a `sysprep` resource";
         problems.add(Rule::SysprepMissing, &Target(&target), message, remedy);
     }
@@ -23,7 +23,7 @@ pub(super) fn sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
         let ResourceKind::Sysprep(it) = &resource.kind else { continue };
         if resource.phase != Phase::Seal {
             let message =
-                format!("generalises in phase {:?}, before the machine is finished", resource.phase);
+                format!("generalizes in phase {:?}, before the machine is finished", resource.phase);
             problems.add(Rule::SysprepMissing, resource, message, "move it to phase `seal`");
         }
         let follows = context.resources.get(index + 1).is_some_and(|next| next.phase == Phase::Seal);
@@ -33,7 +33,7 @@ pub(super) fn sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
         }
         if !context.history.is_there_before(&it.unattend, index) {
             let message =
-                format!("hands Sysprep the answer file {}, which is not there by then", it.unattend);
+                format!("gives Sysprep the answer file {}, which does not exist at that point", it.unattend);
             problems.add(
                 Rule::AnswerFileMissing,
                 resource,
@@ -44,12 +44,12 @@ pub(super) fn sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
     }
 }
 
-/// The build speaks to the machine until its last command has ended and said how. Whoever takes the
-/// listener or the account from under it loses that answer, and Packer the build.
-pub(super) fn session(context: &Context<'_>, problems: &mut Problems<'_>) {
+/// The build is connected to the machine until its last command has returned its exit code. A
+/// resource that removes the listener or the account earlier ends the connection, and Packer fails.
+pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) {
     let expectations = context.expectations;
     for resource in context.resources.iter().filter(|resource| resource.phase < Phase::Firstboot) {
-        let cut = match &resource.kind {
+        let change = match &resource.kind {
             ResourceKind::WinrmListener(it) if it.ensure == Ensure::Absent => {
                 (expectations.winrm == Some(it.transport)).then_some("removes the listener")
             }
@@ -60,8 +60,8 @@ pub(super) fn session(context: &Context<'_>, problems: &mut Problems<'_>) {
             }
             _ => None,
         };
-        if let Some(what) = cut {
-            let message = format!("{what} that the build still talks through");
+        if let Some(what) = change {
+            let message = format!("{what} that the build is connected through");
             problems.add(Rule::SessionCut, resource, message, "move it to phase `firstboot`");
         }
     }

@@ -3,65 +3,66 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::paths;
+use crate::model::resource::{PathEntry, ResourceKind, Service};
+
 use super::super::command::Command;
 use super::super::inbox::{self, Children};
 use super::super::problem::Rule;
-use super::super::{fold, paths, sddl};
+use super::super::sddl;
 use super::{Context, Problems};
 
 const EXECUTABLE: [&str; 7] = [".bat", ".cmd", ".dll", ".exe", ".ps1", ".psm1", ".sys"];
 const REMEDY: &str = "give that directory a protected `sddl` that lets users read at most";
 
-pub(super) fn programs(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut run = BTreeSet::new();
-    for service in &context.machine.services {
-        let behind = Command::of(service).map(|command| command.program);
-        for program in service.program.as_deref().into_iter().chain(behind) {
+    for service in context.machine.present::<Service>() {
+        let launched = Command::of(service.settings).map(|command| command.program);
+        for program in service.settings.program.as_deref().into_iter().chain(launched) {
             if run.insert(paths::key(program))
-                && let Some(open) = open_place(context, program)
+                && let Some(open) = find_open_path(context, program)
             {
-                let name = &service.name;
-                let message = format!("service `{name}` runs {program} as LocalSystem, but {}", told(&open));
-                problems.add(Rule::InsecureProgram, &service.origin, message, REMEDY);
+                let name = &service.it.service_name;
+                let message = format!(
+                    "service `{name}` runs {program} as LocalSystem, but ordinary users may change {open}"
+                );
+                problems.add(Rule::InsecureProgram, service.origin, message, REMEDY);
             }
         }
     }
-    for file in &context.machine.files {
+    for file in context.machine.files() {
         let is_program = EXECUTABLE.iter().any(|suffix| file.path.to_lowercase().ends_with(suffix));
         if is_program
-            && run.insert(paths::key(&file.path))
-            && let Some(open) = open_place(context, &file.path)
+            && run.insert(paths::key(file.path))
+            && let Some(open) = find_open_path(context, file.path)
         {
-            let message = format!("puts the program {} there, but {}", file.path, told(&open));
-            problems.add(Rule::InsecureProgram, &file.origin, message, REMEDY);
+            let message = format!("installs the program {}, but ordinary users may change {open}", file.path);
+            problems.add(Rule::InsecureProgram, file.origin, message, REMEDY);
         }
     }
 }
 
-/// Whoever may write into a directory on the PATH decides what a name means.
-pub(super) fn search_path(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for entry in &context.machine.path {
-        let inside = format!(r"{}\x", entry.entry);
-        if let Some(open) = open_place(context, &inside) {
-            let message = format!("{} is on the PATH of all, but {}", entry.entry, told(&open));
-            problems.add(Rule::InsecureProgram, &entry.origin, message, REMEDY);
+/// A user who may write into a directory on the PATH can replace programs that others run by name.
+pub(super) fn check_search_path(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for (it, origin) in context.machine.all::<PathEntry>().filter(|(it, _)| context.is_on_path(&it.entry)) {
+        let inside = format!(r"{}\x", it.entry);
+        if let Some(open) = find_open_path(context, &inside) {
+            let message = format!("{} is on the PATH, but ordinary users may change {open}", it.entry);
+            problems.add(Rule::InsecureProgram, origin, message, REMEDY);
         }
     }
 }
 
-fn told(open: &str) -> String {
-    format!("ordinary users may change {open}")
-}
-
-/// The first place on the way to the file that ordinary users may change: who may rename a
+/// The first path on the way to the file that ordinary users may change: a user who may rename a
 /// directory above can put another in its place.
-fn open_place(context: &Context<'_>, file: &str) -> Option<String> {
+fn find_open_path(context: &Context<'_>, file: &str) -> Option<String> {
     let file = paths::normal(file);
-    let mut way: Vec<String> = paths::ancestors(&file).collect();
-    way.reverse();
+    let mut directories: Vec<String> = paths::ancestors(&file).collect();
+    directories.reverse();
     let mut inherited = Children::Open;
-    for directory in way {
-        let given = access(context, &directory, inherited);
+    for directory in directories {
+        let given = find_access(context, &directory, inherited);
         if let Some(children) = inbox::directory(&paths::key(&directory), context.expectations.target) {
             inherited = given.unwrap_or(children);
             continue;
@@ -71,24 +72,18 @@ fn open_place(context: &Context<'_>, file: &str) -> Option<String> {
             return Some(directory);
         }
     }
-    let known = context.machine.files.iter().find(|known| fold::same(&known.path, &file));
-    let own = known.and_then(|known| known.sddl.as_deref());
-    let open = own.map_or(inherited, |text| with_own(text, inherited)) == Children::Open;
+    let open = find_access(context, &file, inherited).unwrap_or(inherited) == Children::Open;
     open.then_some(file)
 }
 
-/// What the plan says about the directory's access control, if anything.
-fn access(context: &Context<'_>, path: &str, inherited: Children) -> Option<Children> {
-    let known = context.machine.directories.iter().find(|known| fold::same(&known.path, path))?;
-    known.sddl.as_deref().map(|text| with_own(text, inherited))
-}
-
-/// A descriptor that cannot be read is a problem of its own, and guards nothing.
-fn with_own(text: &str, inherited: Children) -> Children {
-    match sddl::parse(text) {
+/// What the plan says about the access control at a path, if anything.
+fn find_access(context: &Context<'_>, path: &str, inherited: Children) -> Option<Children> {
+    let (text, object) = context.machine.at_path(path).map(ResourceKind::properties)?.descriptor()?;
+    // A descriptor that cannot be parsed is a problem of its own, and guards nothing.
+    Some(match sddl::parse(text, object) {
         Ok(access) if !access.open_to_users && (access.protected || inherited == Children::Guarded) => {
             Children::Guarded
         }
         _ => Children::Open,
-    }
+    })
 }

@@ -1,65 +1,39 @@
-//! Resource types of Windows itself: updates, tasks, host networks, power, the page file, scripts.
+//! The system as a whole: tasks, power, the page file, Sysprep.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words::{CertificateStore, Ensure, PinAlgorithm, TaskTrigger};
-
-/// A pinned update package (`.msu`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Hotfix {
-    /// `KB5058411`
-    pub kb: String,
-    pub url: String,
-    pub algorithm: PinAlgorithm,
-    pub digest: String,
-    pub cache: String,
-}
-
-/// Updates that Windows Update offers: some by name, and all of some categories. The search runs
-/// as SYSTEM, because the update agent refuses remote sessions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct WindowsUpdate {
-    pub kbs: Vec<String>,
-    /// Ids of categories: their names are in the language of the system.
-    pub categories: Vec<String>,
-}
-
-/// A feature on demand (`OpenSSH.Server~~~~0.0.1.0`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct WindowsCapability {
-    pub capability: String,
-    pub installed: bool,
-}
+use super::{Desired, Identity, ResourceType};
 
 /// A task that runs as SYSTEM, without time limit, and is tried again each minute when it fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub struct ScheduledTask {
     pub task_name: String,
-    pub ensure: Ensure,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
+    #[serde(flatten)]
+    pub desired: Desired<TaskSettings>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct TaskSettings {
+    pub program: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trigger: Option<TaskTrigger>,
+    pub trigger: TaskTrigger,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// A network of the host network service.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct HnsNetwork {
-    pub network_name: String,
-    pub ensure: Ensure,
-    /// `NAT`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+/// What starts a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TaskTrigger {
+    /// Nothing but a request.
+    None,
+    Startup,
+    /// Each night at three.
+    Daily,
 }
 
 /// The active power plan.
@@ -80,26 +54,53 @@ pub struct PageFile {
     pub maximum_megabytes: u32,
 }
 
-/// A certificate in a store of the machine.
+/// The generalized system. Set runs Sysprep and waits, within the resource's time limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Certificate {
-    pub store: CertificateStore,
-    /// Of the certificate.
-    pub sha256: String,
-    pub ensure: Ensure,
-    /// The certificate in DER, in base64.
-    pub content: String,
+pub struct Sysprep {
+    /// `IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE`
+    pub image_state: String,
+    /// Answer file of the next boot.
+    pub unattend: String,
+    /// `quit` or `shutdown`: what Sysprep does at its end.
+    pub finish: String,
 }
 
-/// What no other type can say: PowerShell 5.1 that reads, and PowerShell 5.1 that changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Script {
-    /// Prints what is now; nothing may be changed by it.
-    pub test: String,
-    /// What it is to print, without blanks at both ends.
-    pub expected: String,
-    /// Changes the machine so that it does.
-    pub set: String,
+impl ResourceType for ScheduledTask {
+    fn identity(&self) -> Identity {
+        Identity::new("scheduled task", &["taskName"], &self.task_name)
+    }
+    fn is_absent(&self) -> bool {
+        self.desired.is_absent()
+    }
+    fn paths(&self) -> Vec<&str> {
+        self.program().into_iter().collect()
+    }
+    fn program(&self) -> Option<&str> {
+        self.desired.present().map(|it| it.program.as_str())
+    }
+}
+
+impl ResourceType for PowerPlan {
+    fn identity(&self) -> Identity {
+        Identity::new("power plan", &[], "Windows")
+    }
+}
+
+impl ResourceType for PageFile {
+    fn identity(&self) -> Identity {
+        Identity::new("page file", &[], "Windows")
+    }
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.path]
+    }
+}
+
+impl ResourceType for Sysprep {
+    fn identity(&self) -> Identity {
+        Identity::new("Sysprep", &[], "Windows")
+    }
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.unattend]
+    }
 }

@@ -5,7 +5,7 @@ const LONGEST: usize = 259;
 const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Backslashes only, none at the end but a drive's.
-pub(super) fn normal(path: &str) -> String {
+pub fn normal(path: &str) -> String {
     let path = path.replace('/', r"\");
     let trimmed = path.trim_end_matches('\\');
     match trimmed.strip_suffix(':') {
@@ -15,49 +15,49 @@ pub(super) fn normal(path: &str) -> String {
 }
 
 /// What two spellings of one path have in common.
-pub(super) fn key(path: &str) -> String {
+pub fn key(path: &str) -> String {
     normal(path).to_lowercase()
 }
 
 /// The directory a normal path lies in; none for a drive.
-pub(super) fn parent(path: &str) -> Option<String> {
+pub fn parent(path: &str) -> Option<String> {
     let (above, name) = path.rsplit_once('\\')?;
     (!name.is_empty()).then(|| normal(&format!(r"{above}\")))
 }
 
 /// Every directory above a normal path, the nearest first.
-pub(super) fn ancestors(path: &str) -> impl Iterator<Item = String> {
+pub fn ancestors(path: &str) -> impl Iterator<Item = String> {
     std::iter::successors(parent(path), |above| parent(above))
 }
 
 /// Whether one key lies somewhere below the other.
-pub(super) fn is_below(path: &str, above: &str) -> bool {
+pub fn is_below(path: &str, above: &str) -> bool {
     path.strip_prefix(above)
         .is_some_and(|rest| above.ends_with('\\') && !rest.is_empty() || rest.starts_with('\\'))
 }
 
 /// Whether it begins with a drive: `C:\…` or `C:/…`.
-pub(super) fn is_absolute(path: &str) -> bool {
+pub fn is_absolute(path: &str) -> bool {
     let bytes = path.as_bytes();
     bytes.len() >= 3 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && matches!(bytes[2], b'\\' | b'/')
 }
 
-pub(super) fn file_name(path: &str) -> &str {
+pub fn file_name(path: &str) -> &str {
     path.rsplit(['\\', '/']).next().unwrap_or(path)
 }
 
 /// The file's name without suffix, in lower case.
-pub(super) fn stem(path: &str) -> String {
+pub fn stem(path: &str) -> String {
     let name = file_name(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase()
 }
 
-pub(super) fn has_extension(path: &str) -> bool {
+pub fn has_extension(path: &str) -> bool {
     file_name(path).rsplit_once('.').is_some_and(|(stem, suffix)| !stem.is_empty() && !suffix.is_empty())
 }
 
 /// Why Windows, or we, would not take the path.
-pub(super) fn fault(path: &str) -> Option<String> {
+pub fn fault(path: &str) -> Option<String> {
     if !is_absolute(path) {
         return Some("is not absolute".to_owned());
     }

@@ -1,0 +1,74 @@
+//! Ports that programs use, and the firewall rules that allow them.
+
+use crate::model::paths;
+use crate::model::resource::{Direction, FirewallAction, FirewallRule, FirewallSettings};
+
+use super::expect::{Expectations, PortUse};
+use super::state::{Machine, Port};
+
+/// The ports of the programs that are on the machine, by program.
+pub(super) fn ports_in_use(machine: &Machine, expectations: &Expectations<'_>) -> Vec<Port> {
+    let used = expectations.ports.iter().filter(|port| is_installed(machine, &port.program));
+    let mut ports: Vec<Port> = used.map(|port| add_rule(port, machine)).collect();
+    ports.sort_by(|a, b| (&a.program, a.protocol, &a.port).cmp(&(&b.program, b.protocol, &b.port)));
+    ports
+}
+
+/// Whether a service or a file goes by that name.
+pub(super) fn is_installed(machine: &Machine, program: &str) -> bool {
+    machine.service(program).is_some()
+        || machine.files().any(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))
+}
+
+fn add_rule(port: &PortUse, machine: &Machine) -> Port {
+    let rule = machine.present::<FirewallRule>().find(|rule| {
+        let allows = rule.settings.action == FirewallAction::Allow;
+        allows && rule.settings.direction == port.direction && covers(rule.settings, port)
+    });
+    Port {
+        port: port.port.clone(),
+        protocol: port.protocol,
+        direction: port.direction,
+        program: port.program.clone(),
+        rule: rule.map(|rule| rule.it.rule_name.clone()),
+    }
+}
+
+/// Whether the rule is about the port's protocol and every one of its numbers.
+pub(super) fn covers(rule: &FirewallSettings, port: &PortUse) -> bool {
+    if rule.protocol.is_some_and(|protocol| protocol != port.protocol) {
+        return false;
+    }
+    let ports = match port.direction {
+        Direction::Inbound => &rule.local_port,
+        Direction::Outbound => &rule.remote_port,
+    };
+    if ports.is_empty() || !port.protocol.has_ports() {
+        return true;
+    }
+    let is_within = |(first, last): (u16, u16), text: &String| {
+        parse_ports(text).is_some_and(|(low, high)| low <= first && last <= high)
+    };
+    parse_ports(&port.port).is_some_and(|used| ports.iter().any(|text| is_within(used, text)))
+}
+
+/// `10250` or `30000-32767` as first and last.
+pub(super) fn parse_ports(text: &str) -> Option<(u16, u16)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (0 < first && first <= last).then_some((first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_ports_and_refuses_others() {
+        assert_eq!(parse_ports("10250"), Some((10250, 10250)));
+        assert_eq!(parse_ports("30000-32767"), Some((30000, 32767)));
+        for bad in ["", "0", "65536", "9-8", "any", "1-2-3", " 1"] {
+            assert_eq!(parse_ports(bad), None, "{bad}");
+        }
+    }
+}

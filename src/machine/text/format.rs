@@ -1,0 +1,99 @@
+//! One line each for what has settings.
+
+use crate::model::command_line;
+use crate::model::resource::{
+    Assertion, AssertionCheck, Direction, FailureAction, FailureActionKind, FirewallAction, FirewallSettings,
+    RegistryData, ServiceSettings, ServiceState, StartType,
+};
+
+use super::super::state::Port;
+
+pub(super) fn format_service(name: &str, service: &ServiceSettings) -> String {
+    let start = service.start_type.map(|start| match start {
+        StartType::Auto => "automatic",
+        StartType::Delayed => "automatic, delayed",
+        StartType::Manual => "manual",
+        StartType::Disabled => "disabled",
+    });
+    // The engine creates every service with this account.
+    let account = service.program.as_ref().map(|_| "LocalSystem");
+    let state = service.state.map(ServiceState::as_str);
+    let facts: Vec<&str> = [start, state, account].into_iter().flatten().collect();
+    if facts.is_empty() { name.to_owned() } else { format!("{name}: {}", facts.join(", ")) }
+}
+
+pub(super) fn format_failure_action(action: &FailureAction) -> String {
+    let what = match action.action {
+        FailureActionKind::None => return "nothing".to_owned(),
+        FailureActionKind::Restart => "restart",
+        FailureActionKind::Reboot => "reboot",
+    };
+    format!("{what} after {} s", action.delay_seconds)
+}
+
+pub(super) fn format_data(data: &RegistryData) -> String {
+    match data {
+        RegistryData::String(text) => format!("\"{text}\" (String)"),
+        RegistryData::ExpandString(text) => format!("\"{text}\" (ExpandString)"),
+        RegistryData::DWord(number) => format!("{number} (DWord)"),
+        RegistryData::QWord(number) => format!("{number} (QWord)"),
+        RegistryData::MultiString(list) => format!("[{}] (MultiString)", list.join(", ")),
+        RegistryData::Binary(digits) => format!("\"{digits}\" (Binary)"),
+    }
+}
+
+pub(super) fn format_rule(rule: &FirewallSettings) -> String {
+    let action = match rule.action {
+        FirewallAction::Allow => "allow",
+        FirewallAction::Block => "block",
+    };
+    let protocol = rule.protocol.map_or_else(|| "any".to_owned(), |protocol| protocol.to_string());
+    let mut text = format!("{action} {} {protocol}", format_direction(rule.direction));
+    for (title, values) in
+        [("port", &rule.local_port), ("to port", &rule.remote_port), ("with", &rule.remote_address)]
+    {
+        if !values.is_empty() {
+            text = format!("{text} {title} {}", values.join(", "));
+        }
+    }
+    match rule.icmp_type {
+        Some(kind) => format!("{text} type {kind}"),
+        None => text,
+    }
+}
+
+fn format_direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Inbound => "in",
+        Direction::Outbound => "out",
+    }
+}
+
+pub(super) fn format_port(port: &Port) -> String {
+    let rule = match (&port.rule, port.direction) {
+        (Some(rule), _) => format!("allowed by {rule}"),
+        (None, Direction::Inbound) => "allowed by no rule".to_owned(),
+        (None, Direction::Outbound) => "which needs no rule".to_owned(),
+    };
+    format!("{}: {} {} {}, {rule}", port.program, format_direction(port.direction), port.protocol, port.port)
+}
+
+pub(super) fn format_assertion(it: &Assertion) -> String {
+    let fact = match &it.check {
+        AssertionCheck::Command { program, arguments, pattern } => {
+            let line = command_line::command_line(program, arguments.as_deref().unwrap_or_default());
+            match pattern {
+                Some(pattern) => format!("{line} prints {pattern}"),
+                None => format!("{line} succeeds"),
+            }
+        }
+        AssertionCheck::Service { service_name, state } => {
+            format!("service {service_name} is {}", state.map_or("there", ServiceState::as_str))
+        }
+        AssertionCheck::OsBuild { build, revision } => {
+            let revision = revision.map(|revision| format!(".{revision} or later"));
+            format!("build {build}{}", revision.unwrap_or_default())
+        }
+    };
+    if it.holds { fact } else { format!("not: {fact}") }
+}

@@ -1,0 +1,155 @@
+//! Access to the machine: accounts, WinRM, certificates; and what Microsoft Defender leaves alone.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ensure, Identity, ResourceType};
+
+/// A local account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct LocalUser {
+    pub user_name: String,
+    pub ensure: EnsureUser,
+}
+
+/// Like [`Ensure`], for accounts, some of which Windows does not delete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum EnsureUser {
+    Present,
+    Disabled,
+    Absent,
+}
+
+/// A listener of Windows Remote Management.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct WinrmListener {
+    pub transport: WinrmTransport,
+    pub ensure: Ensure,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum WinrmTransport {
+    #[serde(rename = "HTTP")]
+    Http,
+    #[serde(rename = "HTTPS")]
+    Https,
+}
+
+impl fmt::Display for WinrmTransport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Http => "HTTP",
+            Self::Https => "HTTPS",
+        })
+    }
+}
+
+/// A value below `WSMan:\localhost`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct WinrmSetting {
+    /// Such as `Service\Auth\Basic`.
+    pub setting: String,
+    pub value: String,
+}
+
+/// A certificate in a store of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Certificate {
+    pub store: CertificateStore,
+    /// Of the certificate.
+    pub sha256: String,
+    pub ensure: Ensure,
+    /// The certificate in DER, in base64.
+    pub content: String,
+}
+
+/// A store of the machine's certificates, by its name in Windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum CertificateStore {
+    /// Trusted root authorities.
+    Root,
+    /// Intermediate authorities.
+    #[serde(rename = "CA")]
+    Authority,
+    /// Signers whose scripts run under `AllSigned` without a question.
+    TrustedPublisher,
+}
+
+/// Something that Microsoft Defender does not scan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct DefenderExclusion {
+    pub kind: ExclusionKind,
+    pub value: String,
+    pub ensure: Ensure,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ExclusionKind {
+    Path,
+    Process,
+}
+
+impl ExclusionKind {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Process => "process",
+        }
+    }
+}
+
+impl ResourceType for LocalUser {
+    fn identity(&self) -> Identity {
+        Identity::new("account", &["userName"], &self.user_name)
+    }
+    fn is_absent(&self) -> bool {
+        self.ensure == EnsureUser::Absent
+    }
+}
+
+impl ResourceType for WinrmListener {
+    fn identity(&self) -> Identity {
+        Identity::new("WinRM listener", &["transport"], self.transport.to_string())
+    }
+    fn is_absent(&self) -> bool {
+        self.ensure == Ensure::Absent
+    }
+}
+
+impl ResourceType for WinrmSetting {
+    fn identity(&self) -> Identity {
+        Identity::new("WinRM setting", &["setting"], &self.setting)
+    }
+}
+
+impl ResourceType for Certificate {
+    fn identity(&self) -> Identity {
+        Identity::new("certificate", &["store", "sha256"], format!("{:?} {}", self.store, self.sha256))
+    }
+    fn is_absent(&self) -> bool {
+        self.ensure == Ensure::Absent
+    }
+}
+
+impl ResourceType for DefenderExclusion {
+    fn identity(&self) -> Identity {
+        Identity::new(
+            "Defender exclusion",
+            &["kind", "value"],
+            format!("{} {}", self.kind.as_str(), self.value),
+        )
+    }
+    fn is_absent(&self) -> bool {
+        self.ensure == Ensure::Absent
+    }
+}

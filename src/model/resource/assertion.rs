@@ -1,0 +1,75 @@
+//! What must hold and cannot be set, and what no other type can express.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Identity, ResourceType, ServiceState};
+
+/// Something that must hold. The engine can only compare it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Assertion {
+    pub holds: bool,
+    #[serde(flatten)]
+    pub check: AssertionCheck,
+}
+
+/// What an assertion looks at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "check", deny_unknown_fields, rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum AssertionCheck {
+    /// `program` with `arguments` exits 0 and prints text that matches `pattern`.
+    Command {
+        program: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<Vec<String>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pattern: Option<String>,
+    },
+    /// `serviceName` is in `state`.
+    Service {
+        service_name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        state: Option<ServiceState>,
+    },
+    /// The build is `build` and the update revision at least `revision`.
+    OsBuild {
+        build: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        revision: Option<u32>,
+    },
+}
+
+/// What no other type can say: PowerShell 5.1 that reads, and PowerShell 5.1 that changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Script {
+    /// Prints the actual state and changes nothing.
+    pub test: String,
+    /// What `test` must print, without blanks at both ends.
+    pub expected: String,
+    /// Brings the machine into the expected state.
+    pub set: String,
+}
+
+impl ResourceType for Assertion {
+    fn identity(&self) -> Identity {
+        Identity::new(
+            "assertion",
+            &["check", "program", "arguments", "pattern", "serviceName", "state", "build", "revision"],
+            serde_json::to_string(&self.check).expect("a check is plain data"),
+        )
+    }
+    fn program(&self) -> Option<&str> {
+        match &self.check {
+            AssertionCheck::Command { program, .. } => Some(program),
+            AssertionCheck::Service { .. } | AssertionCheck::OsBuild { .. } => None,
+        }
+    }
+}
+
+impl ResourceType for Script {
+    fn identity(&self) -> Identity {
+        Identity::new("script", &["test"], &self.test)
+    }
+}

@@ -1,0 +1,131 @@
+//! What the model of a machine asks of every resource type, and what a resource does to a machine.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::{Artifact, Identity, ResourceKind};
+
+/// What a resource type says about its own resources.
+pub trait ResourceType {
+    /// The thing that the resource is about.
+    fn identity(&self) -> Identity;
+
+    /// Whether the resource removes its thing.
+    fn is_absent(&self) -> bool {
+        false
+    }
+
+    /// Every path that the resource names.
+    fn paths(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// The digest that pins what the resource installs, and its length in hexadecimal digits.
+    fn digest(&self) -> Option<(&str, usize)> {
+        None
+    }
+
+    /// Owner, group and DACL, and the kind of object that has them.
+    fn descriptor(&self) -> Option<(&str, SecuredObject)> {
+        None
+    }
+
+    /// The program that the engine runs to apply the resource, or that the resource starts.
+    fn program(&self) -> Option<&str> {
+        None
+    }
+
+    /// The path of the file that the resource creates.
+    fn file(&self) -> Option<&str> {
+        None
+    }
+
+    /// What stands for the bytes of that file, if the plan decides them.
+    fn bytes(&self) -> Option<String> {
+        None
+    }
+
+    /// What the engine downloads for the resource and keeps until the machine is sealed.
+    fn download(&self) -> Option<Artifact> {
+        None
+    }
+
+    /// The resources that it consists of, where it makes more than one thing.
+    fn parts(&self) -> Option<Vec<ResourceKind>> {
+        None
+    }
+
+    /// Whether missing directories above its path are created.
+    fn creates_parents(&self) -> bool {
+        false
+    }
+}
+
+/// An object with a security descriptor. A file's entries have no inheritance flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecuredObject {
+    Directory,
+    File,
+}
+
+/// One thing that a resource puts on a machine, or takes from it.
+#[derive(Debug, Clone)]
+pub struct Effect<'a> {
+    pub kind: Cow<'a, ResourceKind>,
+    pub creates_parents: bool,
+    /// Downloads stay in the cache while the machine is built, whatever the resource's own scope.
+    pub is_download: bool,
+}
+
+impl ResourceKind {
+    /// What the resource does to the machine, in order.
+    #[must_use]
+    pub fn effects(&self) -> Vec<Effect<'_>> {
+        let properties = self.properties();
+        let download = properties.download().map(|artifact| Effect {
+            kind: Cow::Owned(Self::Artifact(artifact)),
+            creates_parents: true,
+            is_download: true,
+        });
+        let creates_parents = properties.creates_parents();
+        let own = |kind| Effect { kind, creates_parents, is_download: false };
+        let things = match properties.parts() {
+            Some(parts) => parts.into_iter().map(|part| own(Cow::Owned(part))).collect(),
+            None => vec![own(Cow::Borrowed(self))],
+        };
+        download.into_iter().chain(things).collect()
+    }
+
+    /// The type's name in JSON.
+    ///
+    /// # Panics
+    /// Never: a resource is plain data.
+    #[must_use]
+    pub fn to_json(&self) -> (String, Map<String, Value>) {
+        let json = serde_json::to_value(self).expect("a resource is plain data");
+        let name = json["type"].as_str().unwrap_or_default().to_owned();
+        let properties = json["properties"].as_object().cloned().unwrap_or_default();
+        (name, properties)
+    }
+
+    /// The properties without those that make up the identity.
+    #[must_use]
+    pub fn facts(&self) -> Map<String, Value> {
+        let (_, mut facts) = self.to_json();
+        for name in self.properties().identity().properties() {
+            facts.shift_remove(*name);
+        }
+        facts
+    }
+
+    /// This resource applied to a thing that an earlier one left in the given state.
+    #[must_use]
+    pub fn over(&self, earlier: &Self) -> Self {
+        match (self, earlier) {
+            (Self::Directory(it), Self::Directory(earlier)) => Self::Directory(it.over(earlier)),
+            (Self::Service(it), Self::Service(earlier)) => Self::Service(it.over(earlier)),
+            _ => self.clone(),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The firewall, ports, and networks of the host network service.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Desired, Identity, ResourceType};
+
+/// A rule of the Windows firewall, for all profiles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FirewallRule {
+    pub rule_name: String,
+    #[serde(flatten)]
+    pub desired: Desired<FirewallSettings>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FirewallSettings {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    pub direction: Direction,
+    pub action: FirewallAction,
+    /// Any protocol without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
+    /// Ports or ranges (`30000-32767`); none for ICMP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub local_port: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remote_port: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remote_address: Vec<String>,
+    /// The kind of message; all without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icmp_type: Option<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Direction {
+    Inbound,
+    Outbound,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum FirewallAction {
+    Allow,
+    Block,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum Protocol {
+    #[serde(rename = "TCP")]
+    Tcp,
+    #[serde(rename = "UDP")]
+    Udp,
+    #[serde(rename = "ICMPv4")]
+    Icmpv4,
+    #[serde(rename = "ICMPv6")]
+    Icmpv6,
+}
+
+impl Protocol {
+    #[must_use]
+    pub const fn has_ports(self) -> bool {
+        matches!(self, Self::Tcp | Self::Udp)
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+            Self::Icmpv4 => "ICMPv4",
+            Self::Icmpv6 => "ICMPv6",
+        })
+    }
+}
+
+/// The dynamic port range of a protocol, or a range that is excluded from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PortRange {
+    pub kind: PortRangeKind,
+    /// TCP or UDP.
+    pub protocol: Protocol,
+    pub start: u16,
+    pub count: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PortRangeKind {
+    Dynamic,
+    Excluded,
+}
+
+/// A network of the host network service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HnsNetwork {
+    pub network_name: String,
+    #[serde(flatten)]
+    pub desired: Desired<HnsSettings>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct HnsSettings {
+    /// `NAT`
+    pub kind: String,
+}
+
+impl ResourceType for FirewallRule {
+    fn identity(&self) -> Identity {
+        Identity::new("firewall rule", &["ruleName"], &self.rule_name)
+    }
+    fn is_absent(&self) -> bool {
+        self.desired.is_absent()
+    }
+}
+
+impl ResourceType for PortRange {
+    /// A protocol has one dynamic range and any number of excluded ones.
+    fn identity(&self) -> Identity {
+        match self.kind {
+            PortRangeKind::Dynamic => {
+                Identity::new("port range", &["kind", "protocol"], format!("dynamic {}", self.protocol))
+            }
+            PortRangeKind::Excluded => Identity::new(
+                "port range",
+                &["kind", "protocol", "start"],
+                format!("excluded {} {}", self.protocol, self.start),
+            ),
+        }
+    }
+}
+
+impl ResourceType for HnsNetwork {
+    fn identity(&self) -> Identity {
+        Identity::new("host network", &["networkName"], &self.network_name)
+    }
+    fn is_absent(&self) -> bool {
+        self.desired.is_absent()
+    }
+}

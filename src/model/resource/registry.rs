@@ -1,0 +1,98 @@
+//! Registry values, environment variables and PATH.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ArgumentsFile, Desired, Ensure, Identity, ResourceType};
+
+/// A registry value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegistryValue {
+    /// `HKLM:\…`
+    pub key: String,
+    /// Empty for the key's default value.
+    pub value_name: String,
+    #[serde(flatten)]
+    pub desired: Desired<RegistryContent>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct RegistryContent {
+    #[serde(flatten)]
+    pub data: RegistryData,
+    /// More of a command line that stands in `data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_file: Option<ArgumentsFile>,
+}
+
+/// Data of the type that its kind demands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "data")]
+pub enum RegistryData {
+    String(String),
+    ExpandString(String),
+    DWord(u32),
+    QWord(u64),
+    MultiString(Vec<String>),
+    /// Two hexadecimal digits for each byte.
+    Binary(String),
+}
+
+/// A machine-wide environment variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EnvironmentVariable {
+    pub variable: String,
+    #[serde(flatten)]
+    pub desired: Desired<EnvironmentValue>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct EnvironmentValue {
+    pub value: String,
+}
+
+/// One directory on the machine's PATH.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PathEntry {
+    pub entry: String,
+    pub ensure: Ensure,
+}
+
+impl ResourceType for RegistryValue {
+    fn identity(&self) -> Identity {
+        Identity::new("registry value", &["key", "valueName"], format!(r"{}\{}", self.key, self.value_name))
+    }
+    fn is_absent(&self) -> bool {
+        self.desired.is_absent()
+    }
+    fn paths(&self) -> Vec<&str> {
+        let file = self.desired.present().and_then(|it| it.arguments_file.as_ref());
+        file.map(|file| file.path.as_str()).into_iter().collect()
+    }
+}
+
+impl ResourceType for EnvironmentVariable {
+    fn identity(&self) -> Identity {
+        Identity::new("environment variable", &["variable"], &self.variable)
+    }
+    fn is_absent(&self) -> bool {
+        self.desired.is_absent()
+    }
+}
+
+impl ResourceType for PathEntry {
+    fn identity(&self) -> Identity {
+        Identity::new("PATH entry", &["entry"], super::super::paths::normal(&self.entry))
+    }
+    fn is_absent(&self) -> bool {
+        self.ensure == Ensure::Absent
+    }
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.entry]
+    }
+}

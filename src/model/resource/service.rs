@@ -1,0 +1,145 @@
+//! Services of Windows.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Desired, Identity, ResourceType};
+
+/// A Windows service. Without `program` it tunes one that is there already.
+///
+/// In the guest plan `program` and `arguments` are joined to `commandLine`, quoted as
+/// `CommandLineToArgvW` reads it back, because that is what Windows stores and compares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Service {
+    pub service_name: String,
+    #[serde(flatten)]
+    pub desired: Desired<ServiceSettings>,
+}
+
+/// Settings that are absent are left as they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ServiceSettings {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// More arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_file: Option<ArgumentsFile>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_type: Option<StartType>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depends_on: Option<Vec<String>>,
+    /// After how many seconds without failure the count of failures starts again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_reset_seconds: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_actions: Option<Vec<FailureAction>>,
+    /// `NAME=value`, seen by this service alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ServiceState>,
+}
+
+/// Arguments that another program writes on the machine later, as one line `VARIABLE="…"`.
+///
+/// While the file is there, its value stands behind the text of the plan: so the one comparison is
+/// the check, the drift and the repair, before a join as after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ArgumentsFile {
+    pub path: String,
+    pub variable: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StartType {
+    Auto,
+    /// Automatic, delayed.
+    Delayed,
+    /// On demand; `kubeadm join` starts the kubelet.
+    Manual,
+    Disabled,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ServiceState {
+    Running,
+    Stopped,
+}
+
+impl ServiceState {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// What the service manager does after the n-th failure of a service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FailureAction {
+    pub action: FailureActionKind,
+    pub delay_seconds: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum FailureActionKind {
+    None,
+    Restart,
+    Reboot,
+}
+
+impl Service {
+    /// Settings that this resource gives replace the earlier ones; a program brings its own arguments.
+    pub(super) fn over(&self, earlier: &Self) -> Self {
+        let (Desired::Present(new), Desired::Present(old)) = (&self.desired, &earlier.desired) else {
+            return self.clone();
+        };
+        let command = if new.program.is_some() { new } else { old };
+        let settings = ServiceSettings {
+            display_name: new.display_name.clone().or_else(|| old.display_name.clone()),
+            program: command.program.clone(),
+            arguments: command.arguments.clone(),
+            arguments_file: command.arguments_file.clone(),
+            start_type: new.start_type.or(old.start_type),
+            depends_on: new.depends_on.clone().or_else(|| old.depends_on.clone()),
+            failure_reset_seconds: new.failure_reset_seconds.or(old.failure_reset_seconds),
+            failure_actions: new.failure_actions.clone().or_else(|| old.failure_actions.clone()),
+            environment: new.environment.clone().or_else(|| old.environment.clone()),
+            state: new.state.or(old.state),
+        };
+        Self { service_name: earlier.service_name.clone(), desired: Desired::Present(settings) }
+    }
+
+    /// Whether the resource gives the service its program.
+    #[must_use]
+    pub fn has_program(&self) -> bool {
+        self.desired.present().is_some_and(|it| it.program.is_some())
+    }
+}
+
+impl ResourceType for Service {
+    fn identity(&self) -> Identity {
+        Identity::new("service", &["serviceName"], &self.service_name)
+    }
+    fn is_absent(&self) -> bool {
+        self.desired.is_absent()
+    }
+    fn paths(&self) -> Vec<&str> {
+        let Some(settings) = self.desired.present() else { return Vec::new() };
+        let more = settings.arguments_file.iter().map(|file| file.path.as_str());
+        settings.program.as_deref().into_iter().chain(more).collect()
+    }
+}
