@@ -265,7 +265,7 @@ fn a_known_network_leaves_only_the_nodes_own_addresses_open() {
     let open = |selection: &ImageDefinition| {
         let (guest, _) = made(selection, &trees).expect("planned");
         let file = files(&guest).find(|file| file.path.ends_with("10-flannel.conf")).expect("a file").clone();
-        marks(&file.content().expect("content")).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        marks(file.content().expect("content")).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(
         open(&selection),
