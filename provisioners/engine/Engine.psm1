@@ -313,6 +313,12 @@ function Invoke-Phase {
         $entry = Invoke-Resource -Resource $resource -Mode 'apply'
         Add-JournalLine -Entry $entry
         Write-Entry -Entry $entry -Place "$place/$($resources.Count)"
+        # Features and updates refuse to go on while Windows waits for a restart: the phase is run again after it.
+        if ($Phase -eq 'prepare' -and $entry.result -eq 'failed' -and (Test-PendingRestart)) {
+            Write-Line -Text "$($entry.name) waits for a restart of Windows that is due"
+            $result.restart = $true
+            break
+        }
         $result[$entry.result]++
         if ($entry.restart) { $result.restart = $true }
         if ($entry.result -eq 'failed') {

@@ -104,8 +104,23 @@ function Assert-Signature {
     }
 }
 
+# Tasks, WMI, SetupComplete.cmd and cloudbase-init lose standard error, so the reason is also kept in a file.
+function Save-Reason {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Folder, [Parameter(Mandatory)] [string] $Text)
+    [Console]::Error.WriteLine("imagegen: $Text")
+    try {
+        $null = [IO.Directory]::CreateDirectory("$Folder/state")
+        $line = '{0} Invoke-Plan.ps1: {1}' -f [DateTime]::UtcNow.ToString('s'), $Text
+        [IO.File]::AppendAllText("$Folder/state/errors.log", "$line`r`n")
+    } catch {
+        [Console]::Error.WriteLine("imagegen: the reason cannot be kept in $Folder/state")
+    }
+}
+
 $Phase = $Phase.ToLowerInvariant()
 $code = 2
+$folder = Split-Path -Path $PSScriptRoot
 try {
     $planPath = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($Plan)
     $planPath = [IO.Path]::GetFullPath($planPath)
@@ -136,8 +151,9 @@ try {
         $result = Invoke-Phase -Plan $content -Phase $Phase -Report $sealReport
         $code = [int]($result.failed -gt 0)
     }
+    if ($result.error) { Save-Reason -Folder $folder -Text "phase ${Phase}: $($result.error)" }
     ConvertTo-Json -InputObject $result -Compress
 } catch {
-    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+    Save-Reason -Folder $folder -Text "phase ${Phase}: $($_.Exception.Message)"
 }
 exit $code

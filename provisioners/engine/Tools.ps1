@@ -206,30 +206,55 @@ function Get-ProxyEnvironment {
     $found
 }
 
+# Starts, or starts again, the program that downloads an item.
+function Start-Download {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Job)
+    $command = Get-DownloadCommand -Url $Job.item.url -Path $Job.partial
+    $line = Join-Argument -Arguments $command.arguments
+    $Job.native = Start-Native -Program $command.program -ArgumentLine $line -Environment (Get-ProxyEnvironment)
+    $Job.tries++
+}
+
 function Start-PinnedFile {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Item)
-    $partial = New-Partial -Target $Item.path
-    $command = Get-DownloadCommand -Url $Item.url -Path $partial
-    $line = Join-Argument -Arguments $command.arguments
-    $native = Start-Native -Program $command.program -ArgumentLine $line -Environment (Get-ProxyEnvironment)
-    @{ wanted = $Item; partial = $partial; native = $native; clock = [Diagnostics.Stopwatch]::StartNew() }
+    $job = @{ item = $Item; partial = (New-Partial -Target $Item.path); tries = 0; pause = 0; native = $null }
+    $job.clock = [Diagnostics.Stopwatch]::StartNew()
+    Start-Download -Job $job
+    $job
+}
+
+# After a failure: whether the download is started again, a little later. curl's own --retry covers no connection
+# that was refused, reset or cut off. 22 is an HTTP error, 37 a file that cannot be read.
+function Test-Retry {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Job, [Parameter(Mandatory)] [int] $Code)
+    if ($Code -in 22, 37 -or $Job.tries -gt 5) { return $false }
+    $Job.native.process.Dispose()
+    $Job.native = $null
+    $Job.pause = $Job.clock.ElapsedMilliseconds + 500 * $Job.tries
+    $true
 }
 
 # $true when the download is done, checked and under its name; throws when it cannot be.
 function Complete-PinnedFile {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Job)
-    $item = $Job.wanted
+    $item = $Job.item
     $url = $item.url.Split('?')[0] # what follows may be a secret
-    if (-not $Job.native.process.HasExited) {
-        if ($Job.clock.ElapsedMilliseconds -lt 1000 * $item.seconds) { return $false }
-        throw "$($item.name): time limit of $($item.seconds) s reached while downloading $url"
+    if ($null -eq $Job.native -or -not $Job.native.process.HasExited) {
+        if ($Job.clock.ElapsedMilliseconds -ge 1000 * $item.seconds) {
+            throw "$($item.name): time limit of $($item.seconds) s reached while downloading $url"
+        }
+        if ($null -eq $Job.native -and $Job.clock.ElapsedMilliseconds -ge $Job.pause) { Start-Download -Job $Job }
+        return $false
     }
     $code = $Job.native.process.ExitCode
     if ($code -ne 0) {
         $message = $Job.native.errors.Result.Trim()
-        throw "$($item.name): download of $url failed (curl $code): $message"
+        if (Test-Retry -Job $Job -Code $code) { return $false }
+        throw "$($item.name): download of $url failed (curl $code, $($Job.tries) tries): $message"
     }
     $found = Get-Digest -Path $Job.partial -Algorithm $item.algorithm
     if ($found -cne $item.digest) { throw "$($item.name): digest of $url is $found, pinned is $($item.digest)" }
@@ -257,8 +282,10 @@ function Save-PinnedFile {
         }
     } finally {
         foreach ($job in $running.ToArray()) {
-            Stop-ProcessTree -Process $job.native.process
-            $job.native.process.WaitForExit()
+            if ($null -ne $job.native) {
+                Stop-ProcessTree -Process $job.native.process
+                $job.native.process.WaitForExit()
+            }
             if ([IO.File]::Exists($job.partial)) { [IO.File]::Delete($job.partial) }
         }
     }
@@ -363,14 +390,8 @@ function Get-ScriptFrame {
 
 # The engine's memory of a resource whose state cannot be read from the machine alone.
 function Get-RecordPath {
-    $sha = [Security.Cryptography.SHA256]::Create()
-    try {
-        $hash = $sha.ComputeHash([Text.Encoding]::UTF8.GetBytes($script:Current.name))
-    } finally {
-        $sha.Dispose()
-    }
-    $name = [BitConverter]::ToString($hash).Replace('-', '').Substring(0, 32).ToLowerInvariant()
-    Join-Path -Path $script:Root -ChildPath "state/$name.json"
+    $digest = Get-ByteDigest -Bytes ([Text.Encoding]::UTF8.GetBytes($script:Current.name))
+    Join-Path -Path $script:Root -ChildPath "state/$($digest.Substring(0, 32)).json"
 }
 
 function Read-Record {

@@ -40,7 +40,18 @@ function Get-Reason {
     $Wanted | Where-Object { $_ -in $own }
 }
 
-# Installs a collection; $true when a restart is needed. 2 is success, of the download and of the installation.
+# The updates of a collection that were not installed, with their error codes.
+function Get-Failure {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Outcome, [Parameter(Mandatory)] $Updates)
+    for ($i = 0; $i -lt $Updates.Count; $i++) {
+        $result = $Outcome.GetUpdateResult($i)
+        if ($result.ResultCode -ne 2) { '{0}: 0x{1:x8}' -f $Updates.Item($i).Title, $result.HResult }
+    }
+}
+
+# Installs a collection; $true when a restart is needed. OperationResultCode: 2 succeeded, 3 succeeded with errors,
+# which is enough where the next search can try the others again after a restart.
 function Install-Update {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Session, [Parameter(Mandatory)] $Updates)
@@ -51,7 +62,11 @@ function Install-Update {
     $installer = $Session.CreateUpdateInstaller()
     $installer.Updates = $Updates
     $outcome = $installer.Install()
-    if ($outcome.ResultCode -ne 2) { throw "the installation ended with $($outcome.ResultCode)" }
+    $partly = $outcome.ResultCode -eq 3 -and $outcome.RebootRequired
+    if ($outcome.ResultCode -ne 2 -and -not $partly) {
+        $failures = @(Get-Failure -Outcome $outcome -Updates $Updates) -join '; '
+        throw "the installation ended with $($outcome.ResultCode): $failures"
+    }
     $outcome.RebootRequired
 }
 

@@ -264,6 +264,14 @@ function Set-Feature {
     "$($result.RestartNeeded)" -ne 'No'
 }
 
+# Whether component servicing waits for a restart. Then features and updates refuse to go on.
+function Test-PendingRestart {
+    [CmdletBinding()]
+    param()
+    $key = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending'
+    $null -ne (Open-RegistryKey -Key $key)
+}
+
 function Get-FirewallRule {
     [CmdletBinding()]
     param([string] $Name)
@@ -331,13 +339,33 @@ function Add-ExcludedPort {
     $null = Invoke-Native -Program "$script:System32\netsh.exe" -Arguments $arguments
 }
 
+# Whether Defender is on this machine. Where it was removed, there is nothing to exclude from.
+function Test-Defender {
+    [CmdletBinding()]
+    param()
+    $null -ne (Get-Command -Name 'Get-MpPreference' -ErrorAction SilentlyContinue)
+}
+
+# Defender comes up late after a start of Windows, and answers 0x800106ba until then.
+function Get-DefenderPreference {
+    [CmdletBinding()]
+    param()
+    $clock = [Diagnostics.Stopwatch]::StartNew()
+    while ($true) {
+        try {
+            return Get-MpPreference -ErrorAction Stop
+        } catch {
+            if ($clock.Elapsed.TotalSeconds -ge 60) { throw }
+        }
+        $null = Get-TimeLeft -Doing 'waiting for Microsoft Defender'
+        Start-Sleep -Seconds 2
+    }
+}
+
 function Get-DefenderExclusion {
     [CmdletBinding()]
     param([string] $Kind)
-    if ($null -eq (Get-Command -Name 'Get-MpPreference' -ErrorAction SilentlyContinue)) {
-        throw 'Microsoft Defender is not on this machine, so it takes no exclusions'
-    }
-    $preference = Get-MpPreference -ErrorAction Stop
+    $preference = Get-DefenderPreference
     if ($Kind -eq 'path') { @($preference.ExclusionPath) } else { @($preference.ExclusionProcess) }
 }
 
@@ -353,12 +381,14 @@ function Set-DefenderExclusion {
     }
 }
 
+# Where WinRM keeps its configuration. While the service does not run, the drive WSMan: offers to start it, and
+# throws under strict mode (https://github.com/PowerShell/PowerShell/issues/11742).
+$script:Wsman = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\WSMAN'
+
 function Test-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
-    $found = Get-ChildItem -Path 'WSMan:\localhost\Listener' |
-        Where-Object { $_.Keys -contains "Transport=$Transport" }
-    $null -ne $found
+    $null -ne (Open-RegistryKey -Key "$script:Wsman\Listener\*+$Transport")
 }
 
 # HTTPS gets a certificate of this machine's own: it ends with the build.
@@ -369,6 +399,7 @@ function New-WinrmListener {
         ResourceURI = 'winrm/config/Listener'
         SelectorSet = @{ Address = '*'; Transport = $Transport }
     }
+    Wait-ServiceState -Name 'WinRM' -State 'running'
     if ($Transport -eq 'HTTPS') {
         $store = 'Cert:\LocalMachine\My'
         $certificate = New-SelfSignedCertificate -DnsName $env:COMPUTERNAME -CertStoreLocation $store
@@ -380,20 +411,40 @@ function New-WinrmListener {
 function Remove-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
+    Wait-ServiceState -Name 'WinRM' -State 'running'
+    $thumbprint = Get-RegistryValue -Key "$script:Wsman\Listener\*+$Transport" -Name 'certThumbprint'
     Get-ChildItem -Path 'WSMan:\localhost\Listener' |
         Where-Object { $_.Keys -contains "Transport=$Transport" } |
         Remove-Item -Recurse -Force
+    if ($null -ne $thumbprint) { Remove-BuildCertificate -Thumbprint $thumbprint.data }
+}
+
+# The build's certificate is one that its own subject issued. Its private key would stay through Sysprep.
+function Remove-BuildCertificate {
+    [CmdletBinding()]
+    param([string] $Thumbprint)
+    $path = "Cert:\LocalMachine\My\$($Thumbprint.Replace(' ', ''))"
+    $certificate = Get-Item -LiteralPath $path -ErrorAction SilentlyContinue
+    if ($null -eq $certificate -or $certificate.Subject -ne $certificate.Issuer) { return }
+    $key = @{ DeleteKey = $true }
+    Remove-Item -LiteralPath $path @key
 }
 
 function Get-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting)
-    (Get-Item -LiteralPath "WSMan:\localhost\$Setting").Value
+    $names = @{ Basic = 'auth_basic'; CredSSP = 'auth_credssp'; AllowUnencrypted = 'allow_unencrypted' }
+    $name = $names[$Setting.Split('\')[-1]]
+    if (-not $name) { throw "the setting $Setting of WinRM has no name in the registry here" }
+    $value = Get-RegistryValue -Key "$script:Wsman\Service" -Name $name
+    # All three are off unless the registry says otherwise.
+    if ($null -eq $value -or $value.data -eq 0) { 'false' } else { 'true' }
 }
 
 function Set-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting, [string] $Value)
+    Wait-ServiceState -Name 'WinRM' -State 'running'
     Set-Item -LiteralPath "WSMan:\localhost\$Setting" -Value $Value -Force
 }
 
@@ -465,13 +516,20 @@ function Get-TaskSetting {
     $settings
 }
 
+function Get-TaskPrincipal {
+    [CmdletBinding()]
+    param()
+    $system = @{ UserId = 'S-1-5-18'; LogonType = 'ServiceAccount'; RunLevel = 'Highest' }
+    New-ScheduledTaskPrincipal @system -ErrorAction Stop
+}
+
 # The update agent and wusa.exe refuse remote sessions: a task of SYSTEM is none. Gives the exit code.
 function Invoke-AsSystem {
     [CmdletBinding()]
     param([string] $Program, [string] $ArgumentLine)
     $name = 'imagegen-as-system'
     $task = @{ Action = (New-ScheduledTaskAction -Execute $Program -Argument $ArgumentLine -ErrorAction Stop) }
-    $task.Principal = New-ScheduledTaskPrincipal -UserId 'S-1-5-18' -RunLevel Highest -ErrorAction Stop
+    $task.Principal = Get-TaskPrincipal
     $task.Settings = Get-TaskSetting
     $null = Register-ScheduledTask -TaskName $name -TaskPath '\' -Force @task -ErrorAction Stop
     try {
@@ -504,14 +562,25 @@ function Test-Hotfix {
     $null -ne (Get-HotFix -Id $Kb -ErrorAction SilentlyContinue)
 }
 
-# $true when the change waits for a restart. 3010: restart needed; 2359302: it was there already.
+# What came of an update package: `installed`, `restart`, `present` or `notApplicable`. wusa.exe: 3010 a restart is
+# needed, 2359302 it was there already, 0x80240017 it is not for this Windows or superseded. From build 26100 on
+# DISM, which takes checkpoint updates out of the package's folder; 0x800f081e it is not for this Windows.
 function Install-Hotfix {
     [CmdletBinding()]
     param([string] $Package)
+    $program = "$script:System32\wusa.exe"
     $line = "`"$Package`" /quiet /norestart"
-    $code = Invoke-AsSystem -Program "$script:System32\wusa.exe" -ArgumentLine $line
-    if ($code -notin 0, 3010, 2359302) { throw "wusa.exe exited with $code for $Package" }
-    $code -eq 3010
+    $os = Get-OsBuild
+    if ($os.build -ge 26100) {
+        $program = "$script:System32\Dism.exe"
+        $line = "/Online /Add-Package /PackagePath:`"$Package`" /Quiet /NoRestart"
+    }
+    # The exit code as an unsigned number, which is how Task Scheduler gives it.
+    $code = [long](Invoke-AsSystem -Program $program -ArgumentLine $line)
+    $names = @{ '0' = 'installed'; '3010' = 'restart'; '2359302' = 'present'; '2149842967' = 'notApplicable' }
+    $names['2148468766'] = 'notApplicable'
+    if (-not $names.ContainsKey("$code")) { throw "$program exited with $code for $Package" }
+    $names["$code"]
 }
 
 # What is missing of the wanted, and whether a restart is needed.
@@ -579,7 +648,7 @@ function Set-Task {
     $action = @{ Execute = $Program }
     if ($ArgumentLine) { $action.Argument = $ArgumentLine }
     $task = @{ Action = (New-ScheduledTaskAction @action -ErrorAction Stop) }
-    $task.Principal = New-ScheduledTaskPrincipal -UserId 'S-1-5-18' -RunLevel Highest -ErrorAction Stop
+    $task.Principal = Get-TaskPrincipal
     $task.Settings = Get-TaskSetting
     if ($Trigger -eq 'startup') { $task.Trigger = New-ScheduledTaskTrigger -AtStartup -ErrorAction Stop }
     if ($Trigger -eq 'daily') { $task.Trigger = New-ScheduledTaskTrigger -Daily -At '03:00' -ErrorAction Stop }
@@ -765,6 +834,22 @@ function Get-EventText {
             $from = "$($item.LogName) $($item.ProviderName) $($item.Id)"
             '{0:o} {1}: {2}' -f $item.TimeCreated, $from, $item.Message
         }
+    }
+}
+
+# What keeps scripts of this project from running in this process, with the line to start instead.
+function Get-ShellObstacle {
+    [CmdletBinding()]
+    param()
+    $line = 'start "{0}\{1}\WindowsPowerShell\v1.0\powershell.exe" -NoProfile -ExecutionPolicy Bypass -File '
+    $line += '.\Install.ps1'
+    if ("$($PSVersionTable['PSEdition'])" -eq 'Core') {
+        "this is PowerShell $($PSVersionTable.PSVersion), " + ($line -f $env:SystemRoot, 'System32')
+    } elseif ($PSVersionTable.PSVersion -lt [version]'5.1') {
+        "this is PowerShell $($PSVersionTable.PSVersion), 5.1 is needed"
+    }
+    if (-not [Environment]::Is64BitProcess) {
+        'this is a 32-bit process, ' + ($line -f $env:SystemRoot, 'Sysnative')
     }
 }
 

@@ -3,12 +3,12 @@
 Makes this machine a Kubernetes node that only lacks its join.
 
 .DESCRIPTION
-Checks the machine, copies this folder to C:\imagegen and has the engine bring about the plan. Where a restart is
-due
-it restarts the machine and goes on by itself, through a task of SYSTEM that is removed at the end. It can be run
-again at any time: done work is found done.
-Progress is in C:\imagegen\install.json, every line in C:\imagegen\install.log.
-Exit codes: 0 done, 1 a resource failed, 2 machine or bundle refused, 8 checks failed, 3010 it goes on after a
+Checks the machine, copies this folder to C:\imagegen and has the engine apply the plan. Where a restart is due it
+restarts the machine and continues through a task of SYSTEM, which is removed at the end. It can be run again at
+any time: completed work is not repeated.
+Progress is in C:\imagegen\install.json, every line in C:\imagegen\install.log, reasons of failures in
+C:\imagegen\state\errors.log.
+Exit codes: 0 done, 1 a resource failed, 2 machine or bundle refused, 8 checks failed, 3010 it continues after a
 restart.
 
 .PARAMETER Check
@@ -41,23 +41,63 @@ param(
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
-$script:Root = $PSScriptRoot
-# Not in param: with `powershell.exe -File`, 5.1 evaluates defaults before it sets $PSScriptRoot
-# (https://github.com/PowerShell/PowerShell/issues/4688).
-if (-not $Platform) { $Platform = "$PSScriptRoot/engine/Windows.ps1" }
-. "$PSScriptRoot/engine/Tools.ps1"
-. $Platform
+if ("$($ExecutionContext.SessionState.LanguageMode)" -ne 'FullLanguage') {
+    Write-Output -InputObject 'imagegen: a policy runs this script in constrained language: sign or allow it'
+    exit 2
+}
 
+# Refuses a bundle whose scripts are not those of its plan, before one of them is loaded.
+function Assert-Bundle {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Root)
+    $plan = [IO.File]::ReadAllText("$Root/guest-plan.json") | ConvertFrom-Json
+    foreach ($script in $plan.scripts.PSObject.Properties) {
+        $path = Join-Path -Path $Root -ChildPath $script.Name
+        if (-not [IO.File]::Exists($path)) { throw "script $($script.Name) is missing" }
+        $hash = Get-FileHash -LiteralPath $path -Algorithm SHA256 -ErrorAction Stop
+        $found = $hash.Hash.ToLowerInvariant()
+        if ($found -cne $script.Value) { throw "script $($script.Name) is $found, in the plan $($script.Value)" }
+    }
+}
+
+# A task's standard error is lost: the reason is also kept beside the log, where diagnosis looks.
+function Write-Reason {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Text)
+    [Console]::Error.WriteLine("imagegen: $Text")
+    try {
+        $null = [IO.Directory]::CreateDirectory("$script:Kept/state")
+        $line = '{0} Install.ps1: {1}' -f [DateTime]::UtcNow.ToString('s'), $Text
+        [IO.File]::AppendAllText("$script:Kept/state/errors.log", "$line`r`n")
+    } catch {
+        [Console]::Error.WriteLine("imagegen: the reason cannot be kept in $script:Kept/state")
+    }
+}
+
+# Until the bundle has its place, reasons stay beside it.
+$script:Kept = $PSScriptRoot
+$script:Root = $PSScriptRoot
 $script:Task = 'imagegen-install'
 # SYSTEM and administrators alone: what lies here runs as SYSTEM after a restart.
 $script:Access = 'O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)'
+# Not in param: with `powershell.exe -File`, 5.1 evaluates defaults before it sets $PSScriptRoot
+# (https://github.com/PowerShell/PowerShell/issues/4688).
+$script:Simulated = [bool]$Platform
+if (-not $Platform) { $Platform = "$PSScriptRoot/engine/Windows.ps1" }
+try {
+    Assert-Bundle -Root $PSScriptRoot
+} catch {
+    Write-Reason -Text $_.Exception.Message
+    exit 2
+}
+. "$PSScriptRoot/engine/Tools.ps1"
+. $Platform
 
 # What would stop the installation, one text each.
 function Get-Obstacle {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [int] $FreeGB)
-    $version = $PSVersionTable.PSVersion
-    if ($version -lt [version]'5.1') { "this is PowerShell $version, 5.1 is needed" }
+    Get-ShellObstacle
     if (-not (Test-Administrator)) { 'this account is no administrator, or the shell is not elevated' }
     if ($null -ne $Plan.PSObject.Properties['signers'] -and (Get-ChildPolicy) -ne 'AllSigned') {
         'the plan wants signed scripts: start PowerShell with -ExecutionPolicy AllSigned -File .\Install.ps1'
@@ -87,12 +127,16 @@ function Copy-Bundle {
     param([Parameter(Mandatory)] [string] $Target)
     $native = Resolve-NativePath -Path $Target
     if ([IO.Path]::GetFullPath($PSScriptRoot).TrimEnd('\', '/') -eq [IO.Path]::GetFullPath($native)) { return }
+    # A user may have made the folder before: what lies in it would stay the user's.
+    if ((Test-Path -LiteralPath $Target) -and (Get-Sddl -Path $Target) -cne $script:Access) {
+        throw "$Target is there already and not of an installation: remove it, or name another destination"
+    }
     $null = [IO.Directory]::CreateDirectory($native)
     Set-Sddl -Path $Target -Sddl $script:Access
     foreach ($name in 'engine', 'node', 'resources', 'artifacts', 'guest-plan.json', 'Install.ps1') {
         $old = Join-Path -Path $native -ChildPath $name
         $new = Join-Path -Path $PSScriptRoot -ChildPath $name
-        if (Test-Path -LiteralPath $old) { Remove-Item -LiteralPath $old -Recurse -Force }
+        if (Test-Path -LiteralPath $old) { Remove-Tree -Path $old }
         if (Test-Path -LiteralPath $new) { Copy-Item -LiteralPath $new -Destination $old -Recurse -Force }
     }
 }
@@ -177,8 +221,23 @@ function Invoke-Install {
     }
 }
 
+# After a restart Windows goes on by this task.
+function Register-Continuation {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Destination)
+    $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$Destination\Install.ps1`""
+    # Its own work has taken space since the check.
+    $line += " -MinimumFreeGB 1 -Destination `"$Destination`""
+    $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }
+    Set-Task -Name $script:Task @start
+    if ($null -eq (Get-Task -Name $script:Task)) { throw "the task $($script:Task) was not registered" }
+}
+
 $code = 2
 try {
+    # A trailing backslash would escape the quote of a command line.
+    $Destination = $Destination.TrimEnd('\', '/')
+    if ($Destination -notmatch '^[A-Za-z]:\\.') { throw "the destination '$Destination' is no folder of a drive" }
     $plan = [IO.File]::ReadAllText("$PSScriptRoot/guest-plan.json") | ConvertFrom-Json
     $obstacles = @(Get-Obstacle -Plan $plan -FreeGB $MinimumFreeGB)
     foreach ($text in $obstacles) { [Console]::Out.WriteLine("imagegen: $text") }
@@ -188,29 +247,29 @@ try {
         exit 0
     }
     Copy-Bundle -Target $Destination
+    $code = 1
     $native = Resolve-NativePath -Path $Destination
+    $script:Kept = $native
     $script:Log = Join-Path -Path $native -ChildPath 'install.log'
     $file = Join-Path -Path $native -ChildPath 'install.json'
     $digest = Get-Digest -Path (Join-Path -Path $native -ChildPath 'guest-plan.json')
     $progress = Read-Progress -Path $file -PlanDigest $digest
+    # The copy: nobody but administrators can change it from here on.
+    if (-not $script:Simulated) { $Platform = "$native/engine/Windows.ps1" }
     Invoke-Install -Progress $progress -Destination $native -Platform $Platform
     Write-TextFile -Path $file -Content (ConvertTo-Json -InputObject $progress)
-    $code = $progress.exitCode
-    $registered = $null -ne (Get-Task -Name $script:Task)
-    if ($code -eq 3010 -and -not $NoRestart) {
-        $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$native\Install.ps1`""
-        # Its own work has taken space since the check.
-        $line += " -MinimumFreeGB 1 -Destination `"$native`""
-        $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }
-        Set-Task -Name $script:Task @start
+    $restart = $progress.exitCode -eq 3010 -and -not $NoRestart
+    if ($restart) {
+        Register-Continuation -Destination $Destination
         Start-Deadline -Name 'restart' -Seconds 60
         Request-Restart
-    } elseif ($registered) {
+    } elseif ($null -ne (Get-Task -Name $script:Task)) {
         Remove-Task -Name $script:Task
     }
+    $code = $progress.exitCode
     if ($progress.error) { throw $progress.error }
     [Console]::Out.WriteLine("imagegen: $($progress.state), exit code $code")
 } catch {
-    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+    Write-Reason -Text $_.Exception.Message
 }
 exit $code

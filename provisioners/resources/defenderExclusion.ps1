@@ -1,7 +1,8 @@
-# Something that Microsoft Defender leaves alone. A machine without Defender fails: the plan is of another one.
+# Something that Microsoft Defender leaves alone. Where Defender was removed it leaves everything alone.
 function Get-defenderExclusionResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $kind, [Parameter(Mandatory)] [string] $value)
+    if (-not (Test-Defender)) { return @{} }
     if (@(Get-DefenderExclusion -Kind $kind) -contains $value) { return @{ ensure = 'present' } }
     @{ ensure = 'absent' }
 }

@@ -1,8 +1,11 @@
-# A pinned update package. Whether it is there says the list of installed updates.
+# A pinned update package. It counts as installed when Windows lists it, or when a record says that it was there or
+# is not for this Windows: Windows does not list an update that a later one replaced.
 function Get-hotfixResource {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $kb)
+    param([Parameter(Mandatory)] [string] $kb, [Parameter(Mandatory)] [string] $digest)
     if (Test-Hotfix -Kb $kb) { return @{ kb = $kb } }
+    $record = Read-Record
+    if ($null -ne $record -and $record.digest -ceq $digest) { return @{ kb = $kb } }
     @{ kb = 'not installed' }
 }
 
@@ -12,5 +15,7 @@ function Set-hotfixResource {
         [Parameter(Mandatory)] [string] $algorithm, [Parameter(Mandatory)] [string] $digest,
         [Parameter(Mandatory)] [string] $cache)
     Confirm-PinnedFile -Url $url -Path $cache -Algorithm $algorithm -Digest $digest
-    if (Install-Hotfix -Package $cache) { 'restart' }
+    $outcome = Install-Hotfix -Package $cache
+    if ($outcome -in 'present', 'notApplicable') { Write-Record -Record @{ digest = $digest; outcome = $outcome } }
+    if ($outcome -eq 'restart') { 'restart' }
 }

@@ -42,6 +42,16 @@ function Get-DownloadCommand {
         $shell = [Diagnostics.Process]::GetCurrentProcess().MainModule.FileName
         return @{ program = $shell; arguments = @('-NoProfile', '-Command', 'Start-Sleep -Seconds 600') }
     }
+    # `reset N FILE`: the connection is reset N times, then the file comes.
+    if ("$file" -match '^reset (\d+) (.+)$') {
+        $left, $rest = [int]$Matches[1], $Matches[2]
+        if ($left -gt 0) {
+            Set-Simulation -Area 'urls' -Name $Url -Value "reset $($left - 1) $rest"
+            $shell = [Diagnostics.Process]::GetCurrentProcess().MainModule.FileName
+            return @{ program = $shell; arguments = @('-NoProfile', '-Command', 'exit 56') }
+        }
+        $file = $rest
+    }
     if ($null -eq $file) { $file = 'no-such-file' }
     $source = "file://$env:IMAGEGEN_SIMULATION/mirror/$file"
     @{ program = 'curl'; arguments = $own + $source }
@@ -238,10 +248,17 @@ function Test-Feature {
 function Set-Feature {
     [CmdletBinding()]
     param([string] $Name, [bool] $Installed)
+    if (Test-PendingRestart) { throw 'The computer must be restarted to complete another installation' }
     $state = 'removing'
     if ($Installed) { $state = 'pending' }
     Set-Simulation -Area 'features' -Name $Name -Value $state
     $true
+}
+
+function Test-PendingRestart {
+    [CmdletBinding()]
+    param()
+    $null -ne (Get-Simulation -Area 'os' -Name 'pendingRestart')
 }
 
 function Get-FirewallRule {
@@ -296,6 +313,12 @@ function Add-ExcludedPort {
     $ranges = @(Get-ExcludedPort -Protocol $Protocol)
     $ranges += @{ start = $Start; count = $Count }
     Set-Simulation -Area 'excludedPorts' -Name $Protocol -Value $ranges
+}
+
+function Test-Defender {
+    [CmdletBinding()]
+    param()
+    $null -eq (Get-Simulation -Area 'os' -Name 'noDefender')
 }
 
 function Get-DefenderExclusion {
@@ -395,13 +418,16 @@ function Test-Hotfix {
     $null -ne (Get-Simulation -Area 'hotfixes' -Name $Kb)
 }
 
-# The update's name is the last word of the package's.
+# The update's name is the last word of the package's. `hotfixOutcome` is what comes of every
+# package instead, of which the list of updates names none.
 function Install-Hotfix {
     [CmdletBinding()]
     param([string] $Package)
+    $outcome = Get-Simulation -Area 'os' -Name 'hotfixOutcome'
+    if ($null -ne $outcome) { return $outcome }
     $name = [IO.Path]::GetFileNameWithoutExtension($Package.Replace('\', '/')).Split('-')[-1]
     Set-Simulation -Area 'hotfixes' -Name $name -Value 'installed'
-    $true
+    'restart'
 }
 
 # All is missing until it is installed.
@@ -444,6 +470,7 @@ function Get-Task {
 function Set-Task {
     [CmdletBinding()]
     param([string] $Name, [string] $Program, [string] $ArgumentLine, [string] $Trigger, [bool] $Enabled)
+    if ($null -ne (Get-Simulation -Area 'os' -Name 'noTasks')) { throw 'Access is denied' }
     $task = @{ program = $Program; argumentLine = $ArgumentLine; trigger = $Trigger; enabled = $Enabled }
     Set-Simulation -Area 'tasks' -Name $Name -Value $task
 }
@@ -566,6 +593,14 @@ function Get-EventText {
     [CmdletBinding()]
     param([int] $Hours)
     "$(Get-Simulation -Area 'os' -Name 'events')"
+}
+
+# The simulation runs in PowerShell 7, so its shell is one that a test says.
+function Get-ShellObstacle {
+    [CmdletBinding()]
+    param()
+    $obstacle = Get-Simulation -Area 'os' -Name 'shell'
+    if ($null -ne $obstacle) { $obstacle }
 }
 
 function Test-Administrator {

@@ -43,6 +43,7 @@ function Assert-That {
 
 . "$Provisioners/engine/Tools.ps1"
 . "$PSScriptRoot/Simulated.ps1"
+. "$PSScriptRoot/install.ps1"
 . "$PSScriptRoot/node.ps1"
 
 function Get-Bytes {
@@ -239,6 +240,7 @@ function Restart-World {
             if ($state.features[$name] -eq 'removing') { $null = $state.features.Remove($name) }
         }
     }
+    if ($state.ContainsKey('os')) { $null = $state.os.Remove('pendingrestart') }
     $services = @{}
     if ($state.ContainsKey('services')) { $services = $state.services }
     foreach ($service in $services.Values) {
@@ -348,6 +350,11 @@ function Test-Download {
     Assert-Run -Name 'a missing file is named' -Run $run -Code 1 -Text "download of $url failed"
 
     $world = New-World -Source $Source
+    $file = Get-Simulation -Area 'urls' -Name $url
+    Set-Simulation -Area 'urls' -Name $url -Value "reset 2 $file"
+    Assert-Run -Name 'a reset download is tried again' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+
+    $world = New-World -Source $Source
     $path = "$world/C/imagegen/guest-plan.json"
     $content = [IO.File]::ReadAllText($path) | ConvertFrom-Json
     $program = Select-Named -Content $content -Name 'kubelet/program'
@@ -396,6 +403,34 @@ function Test-Media {
     Assert-Run -Name 'other bytes that came with the plan are refused' -Run $run -Code 1 -Text 'pinned is'
     [IO.File]::WriteAllBytes($program, $bytes)
     Assert-Run -Name 'media are enough' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+}
+
+# A restart that is due stops features; the phase asks for it and is done after it. Packages that are not for this
+# Windows are remembered, because no list names them.
+function Test-Prepare {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    Set-Simulation -Area 'os' -Name 'pendingRestart' -Value 'yes'
+    $run = Invoke-Engine -World $world -Phase 'prepare'
+    Assert-Run -Name 'a pending restart is no failure' -Run $run -Code 0 -Text 'waits for a restart'
+    Assert-That -Name 'a pending restart is asked for' -Holds $run.result.restart -Detail $run.text
+    Restart-World -World $world
+    Assert-Run -Name 'prepare after the restart' -Run (Invoke-Engine -World $world -Phase 'prepare') -Code 0
+
+    foreach ($outcome in 'notApplicable', 'present') {
+        $world = New-World -Source $Source
+        Set-Simulation -Area 'os' -Name 'hotfixOutcome' -Value $outcome
+        $run = Invoke-Engine -World $world -Phase 'prepare'
+        Assert-Run -Name "an update that is $outcome" -Run $run -Code 0
+        Restart-World -World $world
+        $run = Invoke-Engine -World $world -Phase 'prepare'
+        $holds = $run.result.changed -eq 0
+        Assert-That -Name "an update that is $outcome is remembered" -Holds $holds -Detail $run.text
+    }
+    $world = New-World -Source $Source
+    Set-Simulation -Area 'os' -Name 'noDefender' -Value 'yes'
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a machine without Defender' -Run $run -Code 0
 }
 
 function Test-TimeLimit {
@@ -561,9 +596,11 @@ try {
     Test-Download -Source $own
     Test-LockedFile -Source $own
     Test-Media -Source $own
+    Test-Prepare -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
     Test-Signature -Source $own
+    Test-InstallCase -Source $own
     Test-NodeCase -Source $own
 } finally {
     [IO.Directory]::SetCurrentDirectory([IO.Path]::GetTempPath())

@@ -1,0 +1,95 @@
+# Cases of Install.ps1, the installer of the bundle for an existing machine. Loaded by run.ps1.
+
+# A machine without a payload, and the bundle in a folder of its own.
+function New-BundleWorld {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    $bundle = "$world/bundle"
+    if ([IO.Directory]::Exists($bundle)) { Remove-Item -LiteralPath $bundle -Recurse -Force }
+    [IO.Directory]::Move("$world/C/imagegen", $bundle)
+    Copy-Item -LiteralPath "$Provisioners/host/Install.ps1" -Destination "$bundle/Install.ps1"
+    $world
+}
+
+# One run of the installer out of a folder: its exit code, and the reason that it kept.
+function Invoke-Installer {
+    param([string] $Folder, [hashtable] $With = @{})
+    $With.Platform = "$PSScriptRoot/Simulated.ps1"
+    $log = "$Folder/state/errors.log"
+    if ([IO.File]::Exists($log)) { [IO.File]::Delete($log) }
+    $null = @(& "$Folder/Install.ps1" @With 6>&1)
+    $code = $LASTEXITCODE
+    $text = ''
+    if ([IO.File]::Exists($log)) { $text = [IO.File]::ReadAllText($log) }
+    @{ code = $code; text = $text }
+}
+
+# Restarts as often as the installer asks, each time through the task that it registered.
+function Test-InstallLife {
+    param([string] $Source)
+    $world = New-BundleWorld -Source $Source
+    $run = Invoke-Installer -Folder "$world/bundle" -With @{ Check = $true }
+    Assert-Run -Name 'a check finds nothing' -Run $run -Code 0
+    $there = Test-Path -LiteralPath "$world/C/imagegen"
+    Assert-That -Name 'a check copies nothing' -Holds (-not $there)
+    $run = Invoke-Installer -Folder "$world/bundle"
+    Assert-Run -Name 'a restart is due' -Run $run -Code 3010
+    $task = Get-Task -Name 'imagegen-install'
+    $wanted = '-File "C:\imagegen\Install.ps1" -MinimumFreeGB 1 -Destination "C:\imagegen"'
+    $holds = $null -ne $task -and $task.argumentLine.EndsWith($wanted) -and $task.trigger -eq 'startup'
+    Assert-That -Name 'a task goes on after the restart' -Holds $holds -Detail $task
+    $asked = Get-Simulation -Area 'os' -Name 'restart'
+    Assert-That -Name 'the restart is asked for' -Holds ($asked -eq 'asked') -Detail $asked
+    $turns = 0
+    while ($run.code -eq 3010 -and $turns -lt 5) {
+        $turns++
+        Restart-World -World $world
+        # As the task starts it, with a backslash that must not make it another folder.
+        $run = Invoke-Installer -Folder "$world/C/imagegen" -With @{ Destination = 'C:\imagegen\' }
+    }
+    Assert-Run -Name 'the installation is completed' -Run $run -Code 0
+    Assert-That -Name 'it took restarts' -Holds ($turns -ge 2) -Detail $turns
+    $task = Get-Task -Name 'imagegen-install'
+    Assert-That -Name 'the task is gone' -Holds ($null -eq $task) -Detail $task
+    $progress = [IO.File]::ReadAllText("$world/C/imagegen/install.json") | ConvertFrom-Json
+    Assert-That -Name 'the state is done' -Holds ($progress.state -eq 'done') -Detail $progress
+    $run = Invoke-Installer -Folder "$world/bundle"
+    Assert-Run -Name 'once more from the bundle' -Run $run -Code 0
+}
+
+# Each obstacle ends with 2 and leaves the machine as it was.
+function Test-InstallRefusal {
+    param([string] $Source)
+    $world = New-BundleWorld -Source $Source
+    Set-Simulation -Area 'os' -Name 'shell' -Value 'this is PowerShell 7.6.5'
+    $run = Invoke-Installer -Folder "$world/bundle"
+    Assert-Run -Name 'another PowerShell is refused' -Run $run -Code 2 -Text '1 obstacles'
+    Set-Simulation -Area 'os' -Name 'shell' -Value $null
+    $run = Invoke-Installer -Folder "$world/bundle" -With @{ Destination = 'C:\' }
+    Assert-Run -Name 'a drive is no destination' -Run $run -Code 2 -Text 'no folder of a drive'
+    [IO.File]::AppendAllText("$world/bundle/engine/Tools.ps1", "`n")
+    $run = Invoke-Installer -Folder "$world/bundle"
+    Assert-Run -Name 'a changed script of the bundle' -Run $run -Code 2 -Text 'script engine/Tools.ps1 is'
+    $there = Test-Path -LiteralPath "$world/C/imagegen"
+    Assert-That -Name 'a refused bundle is not copied' -Holds (-not $there)
+
+    $world = New-BundleWorld -Source $Source
+    $null = [IO.Directory]::CreateDirectory("$world/C/imagegen")
+    $run = Invoke-Installer -Folder "$world/bundle"
+    Assert-Run -Name 'the folder of a user is refused' -Run $run -Code 2 -Text 'not of an installation'
+
+    $world = New-BundleWorld -Source $Source
+    Set-Simulation -Area 'os' -Name 'noTasks' -Value 'yes'
+    $run = Invoke-Installer -Folder "$world/bundle"
+    Assert-That -Name 'no restart without its task' -Holds ($run.code -eq 1) -Detail $run.code
+    $asked = Get-Simulation -Area 'os' -Name 'restart'
+    Assert-That -Name 'no restart is asked for' -Holds ($null -eq $asked) -Detail $asked
+    $kept = [IO.File]::ReadAllText("$world/C/imagegen/state/errors.log")
+    Assert-That -Name 'the reason is kept' -Holds $kept.Contains('Access is denied') -Detail $kept
+}
+
+function Test-InstallCase {
+    param([string] $Source)
+    Test-InstallLife -Source $Source
+    Test-InstallRefusal -Source $Source
+}
