@@ -25,7 +25,7 @@ pub use network::{
     absolute_path, open_fetcher, open_store, read_headers, request_artifact, request_user_files,
 };
 pub use prove::{
-    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, keep_proofs, prove_again,
+    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, prove_again, write_proofs,
 };
 pub use tools::{PlannedTools, ToolError, Tools, acquire_tools, plan_tools};
 

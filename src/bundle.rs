@@ -11,12 +11,14 @@
 //!
 //! The same lock and the same files give the same bytes. Nothing here opens a socket.
 
+mod gather;
 pub mod images;
 mod mirror;
 mod read;
 mod write;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,7 @@ use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
 use crate::verify::ProofError;
 
+pub use gather::gather_bundle;
 pub use mirror::{Mirrored, extract_mirror};
 pub use read::{Opened, extract, verify};
 pub use write::{Content, Part, create, pack};
@@ -73,6 +76,36 @@ pub struct IndexedImage {
     /// Its `os.version`, where the registry says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_version: Option<String>,
+}
+
+/// What `imagegen bundle` prints.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BundleOutput {
+    pub bundle: String,
+    pub files: usize,
+    /// Bytes of the files.
+    pub size: u64,
+    pub artifacts: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<IndexedImage>,
+    /// Where the files were put: a store, or the folder of a mirror.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
+}
+
+impl BundleOutput {
+    #[must_use]
+    pub fn new(file: &Path, index: &Index, artifacts: usize, store: Option<String>) -> Self {
+        Self {
+            bundle: file.display().to_string(),
+            files: index.files.len(),
+            size: index.files.iter().map(|file| file.size).sum(),
+            artifacts,
+            images: index.images.clone(),
+            store,
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -93,6 +93,19 @@ impl Manifest {
     }
 }
 
+/// Images that no digest pins.
+#[must_use]
+pub fn list_floating_images(files: &[Manifest]) -> BTreeSet<&str> {
+    files
+        .iter()
+        .filter(|file| !file.is_smoke())
+        .flat_map(|file| file.content.lines())
+        .filter_map(|line| line.trim().strip_prefix("image: "))
+        .map(|image| image.trim_matches('"'))
+        .filter(|image| !image.contains("@sha256:"))
+        .collect()
+}
+
 /// An entry of the test plan, concrete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]

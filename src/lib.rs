@@ -67,4 +67,12 @@ pub mod updates;
 
 pub mod bake;
 
+pub mod workspace;
+
+pub mod inspect;
+
+pub mod view;
+
+pub mod schemas;
+
 pub mod commands;

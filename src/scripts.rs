@@ -3,6 +3,7 @@
 //! What comes back is the program's own script, byte for byte, or that with a signature block, or
 //! bytes whose digest an override names. Nothing else reaches a guest.
 
+mod folder;
 mod signer;
 mod trust;
 
@@ -18,6 +19,7 @@ use crate::model::json::pretty;
 use crate::model::overrides::{Overrides, SCRIPTS};
 use crate::verify::authenticode::unsigned_script;
 
+pub use folder::{read_exported, read_passphrase, replace_scripts, use_scripts};
 pub use signer::{Key, SignError, policy, signed};
 pub use trust::{Demand, signing};
 

@@ -1,7 +1,9 @@
 //! What a verb starts from: catalog, image definition, flags, overrides, policy and lockfile become a plan,
 //! and the plan a predicted machine.
 
+mod cluster;
 mod inputs;
+mod join;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -25,7 +27,9 @@ use crate::model::selection::{ImageDefinition, Proxy};
 use crate::model::target::VariableType;
 use crate::model::version::Version;
 use crate::render::{self, RenderError};
+pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use inputs::{apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
+pub use join::{read_join_input, read_places, read_secrets};
 
 use crate::resolve::{Surroundings, resolve};
 

@@ -1,5 +1,7 @@
 //! What publishers have that is newer than a plan: `imagegen outdated` prints it, `lock --update` takes it.
 
+mod pin;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -18,6 +20,8 @@ use crate::model::upstream::UpstreamError;
 use crate::model::version::Version;
 use crate::resolve::{KUBERNETES, plan_artifact};
 use crate::ui::Printer;
+
+pub use pin::pin_digest;
 
 /// The longest list: a hundred releases with all their files.
 const LARGEST_LIST: u64 = 32 << 20;

@@ -225,3 +225,12 @@ fn every_error_type_has_a_class() {
     assert!(errors.len() > 25, "{errors:?}");
     assert_eq!(errors, classified);
 }
+
+/// A verb parses, calls stages and prints; what a second verb needs is in a stage.
+#[test]
+fn verbs_are_short() {
+    for (path, bytes) in files(&root().join("src/commands")) {
+        let lines = std::str::from_utf8(&bytes).expect("UTF-8").lines().count();
+        assert!(lines <= 80, "src/commands/{path} has {lines} lines");
+    }
+}

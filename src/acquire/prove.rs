@@ -23,7 +23,7 @@ use crate::trust::check_evidence;
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, evidence};
 
-pub use bundles::{keep_proofs, prove_again};
+pub use bundles::{prove_again, write_proofs};
 pub use error::ProveError;
 
 /// How much is asked for.

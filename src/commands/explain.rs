@@ -1,201 +1,23 @@
-//! `imagegen explain`: the rule, its value and its source, for anything that has a name.
+//! `imagegen explain`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Serialize;
-
-use crate::catalog::CatalogError;
 use crate::cli::ExplainArgs;
 use crate::diagnostic::Result;
-use crate::guest::guest;
-use crate::model::names::did_you_mean;
-use crate::model::plan::Plan;
+use crate::selection::read_trees;
 use crate::ui::Printer;
-
-use crate::catalog::Trees;
-use crate::selection::{read_definition, read_trees, resolve_plan};
-
-/// One thing that a name means.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Explanation {
-    /// `component`, `flag`, `gate`, `step`, `rule`, `windows setting`, `variable`.
-    pub kind: &'static str,
-    pub name: String,
-    pub lines: Vec<String>,
-    pub source: String,
-}
+use crate::view::{Explanation, explain_name};
 
 pub(super) fn explain(args: &ExplainArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let trees = read_trees(manifests)?;
-    let (mut definition, _) = read_definition(&args.selection, &trees)?;
-    // Without a target the facts of any will do: most explanations do not depend on it.
-    definition.target = definition.target.or_else(|| trees.packer.folders("targets").into_iter().next());
-    let plan = resolve_plan(&definition, &trees)?;
-    let mut known = Index::default();
-    known.components(&plan, &trees)?;
-    known.flags(&plan, &trees)?;
-    known.steps(&plan, &trees)?;
-    known.rules(&trees)?;
-    known.windows(&plan);
-    known.variables(&plan);
-    let name = args.name.trim_start_matches('-').to_lowercase();
-    let Some(found) = known.0.get(&name) else {
-        return Err(CatalogError::Unknown {
-            what: "name",
-            name: args.name.clone(),
-            suggestion: did_you_mean(&name, known.0.keys().map(String::as_str)),
-        }
-        .into());
-    };
+    let (found, plan) = explain_name(args, &read_trees(manifests)?)?;
     printer.note(&format!(
         "for Kubernetes {}, Windows {}, target {}",
         plan.kubernetes, plan.windows.release, plan.target.name
     ));
-    printer.result(found, || {
-        found
-            .iter()
-            .map(|item| {
-                let lines: String = item.lines.iter().map(|line| format!("  {line}\n")).collect();
-                format!("{} {}\n{lines}  source: {}\n", item.kind, item.name, item.source)
-            })
-            .collect()
-    })
+    printer.result(&found, || found.iter().map(format_explanation).collect())
 }
 
-#[derive(Default)]
-struct Index(BTreeMap<String, Vec<Explanation>>);
-
-impl Index {
-    fn add(&mut self, kind: &'static str, name: &str, lines: Vec<String>, source: &str) {
-        let key = name.trim_start_matches('-').to_lowercase();
-        let item = Explanation { kind, name: name.to_owned(), lines, source: source.to_owned() };
-        self.0.entry(key).or_default().push(item);
-    }
-
-    fn components(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
-        for name in trees.catalog.component_names() {
-            let component = trees.catalog.component(&name)?;
-            let mut lines = vec![component.summary.clone(), format!("licence: {}", component.license)];
-            if let Some(choice) = plan.line.components.get(&name) {
-                lines.push(format!(
-                    "default {} for Kubernetes {}: {}",
-                    choice.default, plan.line.minor, choice.reason
-                ));
-                lines.push(format!("allowed: {}", choice.allowed));
-            }
-            for group in &plan.groups {
-                for artifact in group.artifacts.iter().filter(|artifact| artifact.component == name) {
-                    lines.push(format!("in this plan: {} ({})", artifact.version, group.reason));
-                    lines.push(format!("from {}", artifact.url));
-                    lines.push(artifact.pin_state());
-                    lines.extend(
-                        artifact.checksums.iter().map(|checksum| format!("checksum file: {}", checksum.url)),
-                    );
-                    lines.extend(artifact.signatures.iter().map(|signature| {
-                        format!(
-                            "signature: {} by {}",
-                            signature.url,
-                            signature.identity.as_deref().unwrap_or("-")
-                        )
-                    }));
-                }
-            }
-            let source = plan.line.components.get(&name).map_or_else(
-                || component.releases.first().map(|release| release.source.clone()).unwrap_or_default(),
-                |choice| choice.source.clone(),
-            );
-            self.add("component", &name, lines, &source);
-        }
-        Ok(())
-    }
-
-    fn flags(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
-        let table = trees.catalog.flags()?;
-        let situation = plan.situation();
-        for rule in &table.flags {
-            let applies = rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when);
-            let lines = vec![
-                format!(
-                    "{}: versions {}, value {}",
-                    rule.program,
-                    rule.versions,
-                    rule.value.as_deref().unwrap_or("none")
-                ),
-                rule.reason.clone(),
-                format!("in this plan: {}", if applies { "given" } else { "not given" }),
-            ];
-            self.add("flag", &rule.flag, lines, &rule.source);
-        }
-        for rule in &table.feature_gates {
-            let applies = rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when);
-            let lines = vec![
-                format!("{}: versions {}, set to {}", rule.program, rule.versions, rule.value),
-                rule.reason.clone(),
-                format!("in this plan: {}", if applies { "given" } else { "not given" }),
-            ];
-            self.add("gate", &rule.gate, lines, &rule.source);
-        }
-        Ok(())
-    }
-
-    fn steps(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
-        let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
-        for step in &guest.steps {
-            let mut lines = vec![step.summary.clone(), format!("{} resources in this plan", step.resources)];
-            let resources = guest.plan.resources.iter().filter(|resource| resource.step == step.id);
-            lines.extend(resources.map(|resource| resource.name.clone()));
-            self.add("step", &step.id, lines, &step.file);
-        }
-        Ok(())
-    }
-
-    fn rules(&mut self, trees: &Trees) -> Result<()> {
-        for rule in trees.catalog.rules()?.refusals {
-            let lines = vec![format!("refused: {}", rule.reason), rule.instead];
-            self.add("rule", &rule.id, lines, &rule.source);
-        }
-        Ok(())
-    }
-
-    fn windows(&mut self, plan: &Plan) {
-        for setting in &plan.windows.registry {
-            let mut lines = vec![format!(
-                "{} = {} in {}",
-                setting.name,
-                serde_json::to_string(&setting.data).unwrap_or_default(),
-                setting.key
-            )];
-            lines.extend(
-                setting.since.as_ref().map(|since| format!("read by Windows from the update of {since} on")),
-            );
-            lines.extend(setting.conflict.as_ref().map(|conflict| format!("conflict: {conflict}")));
-            self.add("windows setting", &setting.name, lines, &setting.source);
-        }
-    }
-
-    fn variables(&mut self, plan: &Plan) {
-        for variable in &plan.target.variables {
-            let mut lines = vec![variable.description.clone(), format!("type: {}", variable.kind.as_str())];
-            if let Some(value) = plan.variables.get(&variable.name) {
-                lines.push(format!("in this plan: {value}"));
-            }
-            for (selector, values) in &variable.when {
-                lines.push(format!("only with {selector} `{}`", values.join("` or `")));
-            }
-            lines.push(format!(
-                "environment: {}",
-                variable.environment_names().collect::<Vec<_>>().join(", ")
-            ));
-            self.add("variable", &variable.name, lines, &variable.source);
-        }
-        for selector in &plan.target.selectors {
-            let mut lines = vec![selector.description.clone(), format!("default: {}", selector.default)];
-            lines.extend(
-                selector.values.iter().map(|value| format!("{}: {}", value.value, value.description)),
-            );
-            self.add("variable", &selector.name, lines, &selector.source);
-        }
-    }
+fn format_explanation(item: &Explanation) -> String {
+    let lines: String = item.lines.iter().map(|line| format!("  {line}\n")).collect();
+    format!("{} {}\n{lines}  source: {}\n", item.kind, item.name, item.source)
 }

@@ -1,140 +1,16 @@
 //! `imagegen list`.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use crate::catalog::Catalog;
 use crate::cli::ListWhat;
 use crate::diagnostic::Result;
-use crate::model::component::{Component, Pin};
-use crate::render;
-use crate::ui::Printer;
-
-use crate::catalog::Trees;
 use crate::selection::read_trees;
+use crate::ui::Printer;
+use crate::view::list_entries;
 
 pub(super) fn list(what: &ListWhat, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let trees = read_trees(manifests)?;
-    let rows = match what {
-        ListWhat::Targets => targets(&trees)?,
-        ListWhat::Kubernetes => kubernetes(&trees.catalog)?,
-        ListWhat::Windows => windows(&trees.catalog)?,
-        ListWhat::Features => features(&trees.catalog)?,
-        ListWhat::Components { name: None } => components(&trees.catalog)?,
-        ListWhat::Components { name: Some(name) } => versions(&trees.catalog, name)?,
-    };
+    let rows = list_entries(what, &read_trees(manifests)?)?;
     printer.result(&rows.iter().map(|(value, _)| value).collect::<Vec<_>>(), || {
         rows.iter().map(|(_, line)| format!("{line}\n")).collect()
     })
-}
-
-type Rows = Vec<(Value, String)>;
-
-fn targets(trees: &Trees) -> Result<Rows> {
-    let mut rows = Rows::new();
-    for name in trees.packer.folders("targets") {
-        let target = render::target(&trees.packer, &name)?;
-        let image = target.image.as_ref();
-        let value = json!({
-            "name": name, "title": target.title, "builder": image.map(|image| &image.builder),
-            "plugin": image.map(|image| &image.plugin.name),
-            "pluginVersion": image.map(|image| &image.plugin.version), "outputs": target.outputs,
-        });
-        let how = image.map_or_else(
-            || "without Packer".to_owned(),
-            |image| format!("{}, plugin {} {}", image.builder, image.plugin.name, image.plugin.version),
-        );
-        let line = format!("{name:<12} {} ({how})", target.title);
-        rows.push((value, line));
-    }
-    Ok(rows)
-}
-
-fn kubernetes(catalog: &Catalog) -> Result<Rows> {
-    let mut rows = Rows::new();
-    for minor in catalog.kubernetes_minors() {
-        let line = catalog.kubernetes(&minor)?;
-        let windows: Vec<&str> = line.windows.iter().map(|windows| windows.value.as_str()).collect();
-        let runtimes: Vec<&str> = line.runtimes.iter().map(|runtime| runtime.name.as_str()).collect();
-        let access: Vec<&str> = line.host_access.iter().map(|access| access.name.as_str()).collect();
-        let value = json!({
-            "minor": minor, "latest": line.latest, "patches": line.patches, "windows": windows,
-            "runtimes": runtimes, "hostAccess": access,
-            "containerd": line.components.get("containerd").map(|choice| &choice.default),
-        });
-        let text = format!(
-            "{minor:<6} {:<10} windows {:<24} runtime {:<18} host access {}",
-            line.latest,
-            windows.join(","),
-            runtimes.join(","),
-            access.join(",")
-        );
-        rows.push((value, text));
-    }
-    Ok(rows)
-}
-
-fn windows(catalog: &Catalog) -> Result<Rows> {
-    let mut rows = Rows::new();
-    for name in catalog.windows_names() {
-        let windows = catalog.windows(&name)?;
-        let value = json!({
-            "release": name, "title": windows.title, "build": windows.build, "channel": windows.channel,
-            "containerTag": windows.container_tag, "images": windows.images.keys().collect::<Vec<_>>(),
-        });
-        let line = format!(
-            "{name:<6} {} (build {}, images `{}`)",
-            windows.title, windows.build, windows.container_tag
-        );
-        rows.push((value, line));
-    }
-    Ok(rows)
-}
-
-fn features(catalog: &Catalog) -> Result<Rows> {
-    let rows = catalog.features()?.into_iter().map(|feature| {
-        let line = format!("{:<20} {}", feature.name, feature.summary);
-        (json!(feature), line)
-    });
-    Ok(rows.collect())
-}
-
-fn components(catalog: &Catalog) -> Result<Rows> {
-    let mut rows = Rows::new();
-    for name in catalog.component_names() {
-        let component = catalog.component(&name)?;
-        let pinned = pinned(&component);
-        let newest = pinned.last().map(|pin| pin.version.clone());
-        let value = json!({
-            "name": name, "summary": component.summary, "license": component.license,
-            "pinned": pinned.len(), "newestPinned": newest,
-        });
-        let mut line = format!("{name:<28} {:>4} pinned  ", pinned.len());
-        let _ = write!(line, "{}", component.summary);
-        rows.push((value, line));
-    }
-    Ok(rows)
-}
-
-/// One usable pin per version, ascending.
-fn pinned(component: &Component) -> Vec<&Pin> {
-    let mut pins: Vec<&Pin> = component.pins.iter().filter(|pin| pin.usable()).collect();
-    pins.sort_by(|a, b| a.version.cmp(&b.version).then(a.algorithm.cmp(&b.algorithm)));
-    pins.dedup_by(|a, b| a.version == b.version);
-    pins
-}
-
-fn versions(catalog: &Catalog, name: &str) -> Result<Rows> {
-    let component = catalog.component(name)?;
-    Ok(pinned(&component)
-        .into_iter()
-        .map(|pin| {
-            let value = serde_json::to_value(pin).unwrap_or_default();
-            let algorithm = format!("{:?}", pin.algorithm).to_lowercase();
-            let confidence = pin.confidence.as_str();
-            (value, format!("{:<22} {algorithm}:{} {confidence}", pin.version, pin.digest))
-        })
-        .collect())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::acquire::{Acquirer, Keys, keep_proofs, open_fetcher, pin_plan};
+use crate::acquire::{Acquirer, Keys, open_fetcher, pin_plan, write_proofs};
 use crate::cli::LockArgs;
 use crate::diagnostic::Result;
 use crate::io::fs;
@@ -42,12 +42,7 @@ pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer)
         let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
         let verified = pin_plan(&mut plan, every, &acquirer)?;
         if let Some(folder) = &args.bundles {
-            let keys = Keys::read(trees.catalog.tree())?;
-            for artifact in &verified {
-                for (name, bytes) in keep_proofs(artifact, fetcher.store(), &keys)? {
-                    fs::write(&folder.join(name), &bytes)?;
-                }
-            }
+            write_proofs(folder, &verified, fetcher.store(), &Keys::read(trees.catalog.tree())?)?;
         }
     }
     let lock = Lock::from_plan(&plan);

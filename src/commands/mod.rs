@@ -4,6 +4,7 @@ mod build;
 mod bundle;
 mod catalog;
 mod cluster_manifests;
+mod conformance;
 mod doctor;
 mod explain;
 mod fetch;
@@ -13,6 +14,7 @@ mod lock;
 mod outdated;
 mod pin;
 mod plan;
+mod render;
 mod schema;
 mod scripts;
 mod store;
@@ -23,8 +25,6 @@ use std::env;
 use crate::cli::{Cli, Command, Global};
 use crate::diagnostic::Result;
 use crate::ui::{Printer, Verbosity};
-
-pub use schema::schemas;
 
 /// How the user wants to be spoken to.
 #[must_use]
@@ -44,7 +44,7 @@ pub fn run(cli: Cli, printer: &Printer) -> Result<()> {
     let manifests = cli.global.manifests.as_deref();
     match cli.command {
         Command::Build(args) => build::build(&args, manifests, printer),
-        Command::Render(args) => build::render(&args, manifests, printer),
+        Command::Render(args) => render::render(&args, manifests, printer),
         Command::Plan(args) => plan::plan(&args, manifests, printer),
         Command::Pin(args) => pin::pin(&args, manifests, printer),
         Command::Fetch(args) => fetch::fetch(&args, manifests, printer),
@@ -57,7 +57,7 @@ pub fn run(cli: Cli, printer: &Printer) -> Result<()> {
         Command::Outdated(args) => outdated::outdated(&args, manifests, printer),
         Command::Explain(args) => explain::explain(&args, manifests, printer),
         Command::ClusterManifests(args) => cluster_manifests::cluster_manifests(&args, manifests, printer),
-        Command::Conformance(args) => cluster_manifests::conformance(&args, manifests, printer),
+        Command::Conformance(args) => conformance::conformance(&args, manifests, printer),
         Command::JoinData(args) => join_data::join_data(&args, manifests, printer),
         Command::List(args) => list::list(&args.what, manifests, printer),
         Command::Catalog(args) => catalog::catalog(&args.what, manifests, printer),

@@ -1,129 +1,21 @@
-//! `imagegen plan`: what an image would hold, and why; with `--state`, the machine it makes.
+//! `imagegen plan`.
 
-use std::fmt::Write as _;
 use std::path::Path;
-
-use serde::Serialize;
 
 use crate::cli::PlanArgs;
 use crate::diagnostic::Result;
-use crate::guest::{AppliedStep, Guest};
-use crate::model::plan::{MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning};
-use crate::model::selection::ImageDefinition;
-use crate::ui::Printer;
-
-use super::scripts::own_scripts;
+use crate::scripts::use_scripts;
 use crate::selection::{predict_machine, read_trees, resolve_locked_plan};
-
-/// `imagegen plan --format json`
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PlanOutput<'a> {
-    /// What was asked for, every default written out.
-    pub selection: &'a ImageDefinition,
-    pub kubernetes: &'a str,
-    pub windows_build: u32,
-    pub pause: &'a str,
-    /// None where no image is baked.
-    pub packer: Option<&'a PlannedPacker>,
-    pub components: &'a [PlannedGroup],
-    pub missing: &'a [MissingVariable],
-    pub steps: &'a [AppliedStep],
-    pub warnings: &'a [Warning],
-}
+use crate::ui::Printer;
+use crate::view::{PlanOutput, format_plan};
 
 pub(super) fn plan(args: &PlanArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
     let mut trees = read_trees(manifests)?;
     let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
-    own_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
+    use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     let (guest, prediction) = predict_machine(&plan, &trees)?;
     if args.state {
         return printer.result(&prediction.machine, || prediction.machine.text());
     }
-    let output = PlanOutput {
-        selection: &plan.selection,
-        kubernetes: plan.kubernetes.as_str(),
-        windows_build: plan.windows.build,
-        pause: &plan.pause,
-        packer: plan.packer.as_ref(),
-        components: &plan.groups,
-        missing: &plan.missing,
-        steps: &guest.steps,
-        warnings: &plan.warnings,
-    };
-    printer.result(&output, || text(&plan, &guest))
-}
-
-fn text(plan: &Plan, guest: &Guest) -> String {
-    let mut text = format!(
-        "{}, {} (build {}), Kubernetes {}\nruntime {} {}, CNI {}, host access {}, delivery {}, pause {}\n",
-        plan.target.title,
-        plan.windows.title,
-        plan.windows.build,
-        plan.kubernetes,
-        plan.runtime,
-        plan.runtime_version,
-        plan.cni,
-        plan.host_access,
-        plan.delivery,
-        plan.pause,
-    );
-    for (packer, plugin) in plan.packer.iter().flat_map(|it| it.plugins.iter().map(move |one| (it, one))) {
-        let _ = writeln!(text, "Packer {}, plugin {} {}", packer.version, plugin.name, plugin.version);
-    }
-    components(&mut text, plan);
-    variables(&mut text, plan);
-    text.push_str("\nSteps\n");
-    for step in guest.steps.iter().filter(|step| step.resources > 0) {
-        let _ = writeln!(text, "  {:<18} {:>3}  {}", step.id, step.resources, step.summary);
-    }
-    if !plan.warnings.is_empty() {
-        text.push_str("\nWarnings\n");
-        for warning in &plan.warnings {
-            let _ = writeln!(text, "  {}", warning.message);
-        }
-    }
-    text
-}
-
-fn components(text: &mut String, plan: &Plan) {
-    text.push_str("\nComponents\n");
-    for group in &plan.groups {
-        for artifact in &group.artifacts {
-            let _ = writeln!(
-                text,
-                "  {:<18} {:<12} {:<32} {:>9}",
-                artifact.component,
-                artifact.version,
-                artifact.pin_state(),
-                artifact.size.map_or_else(|| "-".to_owned(), megabytes)
-            );
-        }
-        let _ = writeln!(text, "    {}", group.reason);
-    }
-}
-
-fn megabytes(bytes: u64) -> String {
-    let tenths = bytes.div_ceil(100_000);
-    format!("{}.{} MB", tenths / 10, tenths % 10)
-}
-
-fn variables(text: &mut String, plan: &Plan) {
-    text.push_str("\nVariables\n");
-    for (name, value) in &plan.selectors {
-        let _ = writeln!(text, "  {name:<28} {value}");
-    }
-    for (name, value) in &plan.variables {
-        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let _ = writeln!(text, "  {name:<28} {shown}");
-    }
-    if !plan.missing.is_empty() {
-        text.push_str("\nMissing: a bake needs these\n");
-        for missing in &plan.missing {
-            let _ = writeln!(text, "  {:<28} {}", missing.names.join(" or "), missing.description);
-            for from in &missing.from {
-                let _ = writeln!(text, "    {from}");
-            }
-        }
-    }
+    printer.result(&PlanOutput::new(&plan, &guest), || format_plan(&plan, &guest))
 }

@@ -41,7 +41,7 @@ fn was_proven(artifact: &PlannedArtifact, kind: ProofKind) -> bool {
 ///
 /// # Errors
 /// The store lacks what it had, or has something else.
-pub fn keep_proofs(
+fn collect_proofs(
     verified: &VerifiedArtifact,
     store: &Store,
     keys: &Keys,
@@ -70,6 +70,24 @@ pub fn keep_proofs(
         files.insert(name, bytes);
     }
     Ok(files)
+}
+
+/// Writes the proofs of artifacts that were just proven into a folder.
+///
+/// # Errors
+/// The store lacks a proof, or the folder cannot be written.
+pub fn write_proofs(
+    folder: &Path,
+    verified: &[VerifiedArtifact],
+    store: &Store,
+    keys: &Keys,
+) -> Result<(), ProveError> {
+    for artifact in verified {
+        for (name, bytes) in collect_proofs(artifact, store, keys)? {
+            fs::write(&folder.join(name), &bytes)?;
+        }
+    }
+    Ok(())
 }
 
 /// Proves again what is kept in a folder. What the lock says to be proven must be there.

@@ -68,7 +68,7 @@ impl Job<'_> {
     }
 
     /// What the file itself says of its signatures, unproven.
-    pub(super) fn offers(&self) -> Result<Vec<String>> {
+    pub(super) fn list_offers(&self) -> Result<Vec<String>> {
         let head = fs::head(self.path, 8)?;
         let Some(kind) = FileKind::detect(&self.name(), &head) else { return Ok(Vec::new()) };
         let mut file = fs::open(self.path)?;

@@ -10,14 +10,32 @@ use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json;
 use crate::model::resource::ArchiveFormat;
-use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::{NotProven, ProofError, evidence};
 
-use super::{compared, line, proven};
+use super::{compare_digest, proven};
+
+/// Proofs of a lockfile or a workspace, and the artifacts that its lock does not pin.
+#[derive(Debug)]
+pub struct WholeOutput {
+    pub name: String,
+    pub evidence: Vec<Evidence>,
+    pub unpinned: Vec<String>,
+}
+
+impl WholeOutput {
+    /// # Errors
+    /// A proof failed, or an artifact is not pinned.
+    pub fn require_proofs(&self) -> Result<(), NotProven> {
+        let unpinned = self.unpinned.len();
+        let failed = self.evidence.iter().filter(|proof| proof.verdict == Verdict::Failed).count() + unpinned;
+        let proofs = self.evidence.len() + unpinned;
+        if failed == 0 { Ok(()) } else { Err(NotProven { file: self.name.clone(), failed, proofs }) }
+    }
+}
 
 /// A workspace is what its lock and its plan make: every file that is digested is compared.
-pub(super) fn workspace(folder: &Path, printer: &Printer) -> Result<()> {
+pub(super) fn inspect_workspace(folder: &Path) -> Result<WholeOutput> {
     let name = folder.display().to_string();
     let read = |file: &str| fs::read(&folder.join(file));
     let lock = Lock::decode(&format!("{name}/imagegen.lock.json"), &read("imagegen.lock.json")?)?;
@@ -25,8 +43,12 @@ pub(super) fn workspace(folder: &Path, printer: &Printer) -> Result<()> {
         json::parse("imagegen.auto.pkrvars.json", &read("imagegen.auto.pkrvars.json")?)?;
     let stated = values["payload_sha256"].as_str().unwrap_or_default().to_owned();
     let payload = fs::digests(&folder.join("payload.zip"))?;
-    let mut found =
-        vec![evidence(ProofKind::Pin, "payload.zip", None, compared("SHA-256", &stated, &payload.sha256))];
+    let mut found = vec![evidence(
+        ProofKind::Pin,
+        "payload.zip",
+        None,
+        compare_digest("SHA-256", &stated, &payload.sha256),
+    )];
     let plan = Wanted::names(["guest-plan.json"]);
     let beside = read("guest-plan.json")?;
     let mut same = false;
@@ -46,17 +68,16 @@ pub(super) fn workspace(folder: &Path, printer: &Printer) -> Result<()> {
         Err(ProofError::new("plan-differs", "it is not the plan that the payload carries"))
     };
     found.push(evidence(ProofKind::Pin, "guest-plan.json", None, outcome));
-    told(&name, &found, &lock.unpinned(), printer)
+    Ok(WholeOutput { name, evidence: found, unpinned: lock.unpinned() })
 }
 
 /// A lock says what was proven when it was written; what was kept of it is proven again.
-pub(super) fn lock_evidence(
+pub(super) fn inspect_lock(
     name: &str,
     lock: &Lock,
     bundles: Option<&Path>,
     manifests: &Tree,
-    printer: &Printer,
-) -> Result<()> {
+) -> Result<WholeOutput> {
     let kept = bundles.map(|folder| Keys::read(manifests).map(|keys| (folder, keys))).transpose()?;
     let mut found: Vec<Evidence> = Vec::new();
     for artifact in &lock.artifacts {
@@ -68,21 +89,5 @@ pub(super) fn lock_evidence(
         found.extend(artifact.evidence.iter().filter(other).cloned());
         found.extend(again);
     }
-    told(name, &found, &lock.unpinned(), printer)
-}
-
-fn told(name: &str, found: &[Evidence], unpinned: &[String], printer: &Printer) -> Result<()> {
-    let failed = found.iter().filter(|proof| proof.verdict == Verdict::Failed).count() + unpinned.len();
-    let proofs = found.len() + unpinned.len();
-    printer.result(&found, || {
-        let mut text: String = found.iter().map(|proof| line(proof) + "\n").collect();
-        for artifact in unpinned {
-            text = text + "unpinned              " + artifact + "\n";
-        }
-        text
-    })?;
-    if failed == 0 {
-        return Ok(());
-    }
-    Err(NotProven { file: name.to_owned(), failed, proofs }.into())
+    Ok(WholeOutput { name: name.to_owned(), evidence: found, unpinned: lock.unpinned() })
 }

@@ -1,0 +1,209 @@
+//! Gathers what a lock needs into a bundle: artifacts, their proofs, scripts and container images.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::images::{Descriptor, LARGEST_MANIFEST, Manifest, choose, hex, layout};
+use super::{BLOBS, Content, EVIDENCE, Index, IndexedImage, LOCK, OBJECTS, Part};
+use crate::cli::NetworkArgs;
+use crate::diagnostic::{InputError, Result};
+use crate::embedded::sha256;
+use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
+use crate::io::fs;
+use crate::io::http::{Secret, public};
+use crate::io::oci::{MANIFESTS, Reference};
+use crate::lock::Lock;
+use crate::model::evidence::Verdict;
+use crate::model::json;
+use crate::model::plan::PlannedArtifact;
+use crate::model::policy::Policy;
+use crate::model::resource::PinAlgorithm;
+use crate::ui::{Downloads, Printer};
+
+use crate::acquire::collect_outcomes;
+use crate::acquire::{open_fetcher, read_headers, request_artifact, request_user_files};
+use crate::catalog::Trees;
+
+/// # Errors
+/// The lock is not pinned, or something cannot be downloaded or written.
+pub fn gather_bundle(
+    out: &Path,
+    lock: &Lock,
+    images: &[String],
+    network: &NetworkArgs,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<Index> {
+    lock.require_pins()?;
+    let mut gatherer = Gatherer {
+        fetcher: open_fetcher(network, &Policy::default())?,
+        jobs: network.jobs,
+        printer,
+        parts: Vec::new(),
+        origins: BTreeMap::new(),
+    };
+    gatherer.add_text(LOCK, lock.encode().into_bytes());
+    gatherer.add_text(EVIDENCE, json::pretty(&super::evidence(lock)).into_bytes());
+    for (path, bytes) in trees.provisioners.files() {
+        gatherer.add_text(&format!("scripts/{path}"), bytes);
+    }
+    gatherer.add_artifacts(lock, trees)?;
+    let mut added = Vec::new();
+    let build = trees.catalog.windows(&windows_release(lock)?)?.build;
+    let mut names: Vec<&String> = lock.selection.images.iter().chain(images).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let image = Reference::parse(name).map_err(|message| InputError { message, remedy: None })?;
+        added.push(gatherer.add_image(name, &image, build)?);
+    }
+    if !added.is_empty() {
+        gatherer.parts.extend(layout(&added));
+    }
+    let added = added.into_iter().map(|(image, _)| image).collect();
+    Ok(super::create(out, gatherer.parts, gatherer.origins, added)?)
+}
+
+fn windows_release(lock: &Lock) -> Result<String> {
+    Ok(lock.selection.windows.clone().ok_or_else(|| InputError {
+        message: "the lock names no Windows release".to_owned(),
+        remedy: Some("run `imagegen lock` to write a new one".to_owned()),
+    })?)
+}
+
+/// What is gathered for a bundle.
+struct Gatherer<'a> {
+    fetcher: Fetcher,
+    jobs: usize,
+    printer: &'a Printer,
+    parts: Vec<Part>,
+    origins: BTreeMap<String, String>,
+}
+
+impl Gatherer<'_> {
+    fn add_text(&mut self, path: &str, bytes: Vec<u8>) {
+        self.parts.push(Part { path: path.to_owned(), content: Content::Text(bytes) });
+    }
+
+    fn add_file(&mut self, folder: &str, fetched: &Fetched) {
+        self.parts.push(Part::fetched(format!("{folder}{}", fetched.sha256()), fetched));
+    }
+
+    fn fetch(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
+        let total = requests.iter().filter_map(|request| request.size).sum();
+        let downloads = Downloads::new(self.printer, requests.len(), total);
+        collect_outcomes(self.fetcher.fetch(requests, self.jobs, &downloads), self.printer)
+    }
+
+    fn add_artifacts(&mut self, lock: &Lock, trees: &Trees) -> Result<()> {
+        let requests = lock
+            .artifacts
+            .iter()
+            .map(|artifact| request_artifact(artifact, trees))
+            .collect::<Result<Vec<Request>>>()?;
+        let own = request_user_files(&lock.selection)?;
+        for (request, fetched) in own.iter().zip(self.fetch(&own)?) {
+            self.add_file(OBJECTS, &fetched);
+            self.origins.insert(request.url.clone(), fetched.sha256().to_owned());
+        }
+        for (artifact, fetched) in lock.artifacts.iter().zip(self.fetch(&requests)?) {
+            self.add_file(OBJECTS, &fetched);
+            self.origins.insert(artifact.url.clone(), fetched.sha256().to_owned());
+            self.add_proofs(artifact)?;
+        }
+        Ok(())
+    }
+
+    /// The files that proved an artifact, so that it can be proven again without network.
+    fn add_proofs(&mut self, artifact: &PlannedArtifact) -> Result<()> {
+        let proved = |url: &String| {
+            let source = public(url);
+            let mut evidence = artifact.evidence.iter();
+            evidence
+                .any(|one| one.verdict >= Verdict::SignedTimeUnproven && one.source.as_ref() == Some(&source))
+        };
+        let checksums = artifact.checksums.iter().map(|file| &file.url).filter(|url| proved(url));
+        // A signature is nothing without the certificate of its key.
+        let signatures = artifact.signatures.iter().filter(|signature| proved(&signature.url));
+        let signatures = signatures
+            .flat_map(|signature| std::iter::once(&signature.url).chain(&signature.certificate_url));
+        for url in checksums.chain(signatures) {
+            let name = artifact.title();
+            let headers = read_headers(&artifact.headers, &artifact.component)?;
+            let bytes = self.fetcher.small(&name, url, 16 << 20, &headers)?;
+            let digest = sha256(&bytes);
+            self.origins.insert(url.clone(), digest.clone());
+            self.parts.push(Part { path: format!("{OBJECTS}{digest}"), content: Content::Bytes(bytes) });
+        }
+        Ok(())
+    }
+
+    /// An image with the manifest that was asked for, and the one for Windows.
+    fn add_image(&mut self, name: &str, image: &Reference, build: u32) -> Result<(IndexedImage, Descriptor)> {
+        let login = self.fetcher.authorize(image)?;
+        let (asked, bytes) = self.fetch_manifest(name, image, &image.digest, &login)?;
+        let (descriptor, bytes, os_version) = match Manifest::decode(name, &bytes)? {
+            Manifest::Image { .. } => {
+                let media_type = media_type(&bytes);
+                let size = asked.size();
+                (Descriptor { media_type, digest: image.digest.clone(), size, platform: None }, bytes, None)
+            }
+            Manifest::List(list) => {
+                let chosen = choose(name, &list, build)?;
+                let (_, bytes) = self.fetch_manifest(name, image, &chosen.digest, &login)?;
+                let os_version = chosen.platform.as_ref().and_then(|platform| platform.os_version.clone());
+                (chosen.clone(), bytes, os_version)
+            }
+        };
+        let Manifest::Image { config, layers } = Manifest::decode(name, &bytes)? else {
+            return Err(
+                InputError { message: format!("{name}: a list of lists of images"), remedy: None }.into()
+            );
+        };
+        let requests = std::iter::once(&config)
+            .chain(&layers)
+            .map(|blob| {
+                Ok(Request {
+                    size: Some(blob.size),
+                    max_size: blob.size,
+                    ..by_digest(name, &image.blob(&blob.digest), hex(&blob.digest)?, &login)
+                })
+            })
+            .collect::<Result<Vec<Request>>>()?;
+        for fetched in self.fetch(&requests)? {
+            self.add_file(BLOBS, &fetched);
+        }
+        let manifest = descriptor.digest.clone();
+        Ok((IndexedImage { name: name.to_owned(), manifest, os_version }, descriptor))
+    }
+
+    fn fetch_manifest(
+        &mut self,
+        name: &str,
+        image: &Reference,
+        digest: &str,
+        login: &[(String, Secret)],
+    ) -> Result<(Fetched, Vec<u8>)> {
+        let mut request = by_digest(name, &image.manifest(digest), hex(digest)?, login);
+        request.max_size = LARGEST_MANIFEST;
+        request.headers.push(("Accept".to_owned(), Secret::new(MANIFESTS.to_owned())));
+        let fetched = self.fetch(std::slice::from_ref(&request))?.swap_remove(0);
+        self.add_file(BLOBS, &fetched);
+        let bytes = fs::read(fetched.path())?;
+        Ok((fetched, bytes))
+    }
+}
+
+fn by_digest(name: &str, url: &str, digest: &str, login: &[(String, Secret)]) -> Request {
+    Request {
+        digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
+        headers: login.to_vec(),
+        ..Request::unknown(name.split('@').next().unwrap_or(name), url, MAX_SIZE)
+    }
+}
+
+/// As the manifest says it of itself.
+fn media_type(manifest: &[u8]) -> String {
+    let value: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();
+    value["mediaType"].as_str().unwrap_or("application/vnd.oci.image.manifest.v1+json").to_owned()
+}

@@ -1,0 +1,34 @@
+//! `imagegen conformance`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::cli::ConformanceArgs;
+use crate::cluster;
+use crate::diagnostic::Result;
+use crate::model::cluster::Runner;
+use crate::selection::{cluster_input, read_paths, read_trees, resolve_cluster_plan};
+use crate::ui::Printer;
+
+pub(super) fn conformance(args: &ConformanceArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let trees = read_trees(manifests)?;
+    let plan = resolve_cluster_plan(&args.cluster, &trees)?;
+    let checks =
+        cluster::conformance(&cluster_input(&args.cluster), &plan, &trees.catalog, &read_paths(&trees)?)?;
+    printer.result(&checks, || {
+        let mut text = String::new();
+        for (number, check) in checks.iter().enumerate() {
+            let who = match check.who {
+                Runner::Node => "on the node, as administrator",
+                Runner::Cluster => "with kubectl, as administrator of the cluster",
+                Runner::Developer => "with Kubernetes' test programs",
+            };
+            let _ = writeln!(text, "{}. {} [{}] ({who})", number + 1, check.title, check.id);
+            for line in &check.run {
+                let _ = writeln!(text, "   $ {line}");
+            }
+            let _ = writeln!(text, "   expect: {}", check.expect);
+        }
+        text
+    })
+}

@@ -1,0 +1,31 @@
+//! `imagegen render`, and what `build --no-bake` does.
+
+use std::path::Path;
+
+use crate::catalog::Trees;
+use crate::cli::{RenderArgs, WorkspaceArgs};
+use crate::diagnostic::Result;
+use crate::model::plan::Plan;
+use crate::scripts::use_scripts;
+use crate::selection::{read_trees, resolve_locked_plan};
+use crate::ui::Printer;
+use crate::workspace::write_workspace;
+
+pub(super) fn render(args: &RenderArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+    let mut trees = read_trees(manifests)?;
+    let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
+    use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
+    print_workspace(&plan, &args.workspace, &trees, printer)
+}
+
+/// Writes the workspace and prints what it holds.
+pub(super) fn print_workspace(
+    plan: &Plan,
+    args: &WorkspaceArgs,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<()> {
+    let written = write_workspace(plan, args, trees, printer)?;
+    let output = written.describe(plan);
+    printer.result(&output, || written.format_tree(&output))
+}

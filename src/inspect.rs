@@ -1,0 +1,319 @@
+//! What `imagegen verify` checks: every proof that is named, on any file, on any system.
+
+mod authenticode;
+mod whole;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::acquire::SIDECAR;
+use crate::bundle::{self, Opened};
+use crate::catalog::Trees;
+use crate::cli::VerifyArgs;
+use crate::diagnostic::{InternalError, Result, UsageError};
+use crate::embedded::{Tree, sha256_bytes};
+use crate::fetch::{MAX_SIZE, Request};
+use crate::io::fs::{self, Digests};
+use crate::io::{clock, http};
+use crate::lock::Lock;
+use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::policy::Policy;
+use crate::model::resource::{ArchiveFormat, PinAlgorithm};
+use crate::ui::Downloads;
+use crate::verify::archive::{self, Limits};
+use crate::verify::sigstore::Signer;
+use crate::verify::{
+    NotProven, ProofError, Proven, checksums, cosign, evidence, keyless, minisign, openpgp, sigstore,
+};
+
+use crate::acquire::open_fetcher;
+use whole::{inspect_lock, inspect_workspace};
+
+pub use whole::WholeOutput;
+
+/// What `imagegen verify` says.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifyOutput {
+    pub file: String,
+    pub sha256: String,
+    pub sha512: String,
+    pub size: u64,
+    /// Every proof that was asked for holds. False where none was asked for.
+    pub verified: bool,
+    pub evidence: Vec<Evidence>,
+    /// Signatures that the file itself carries, where no proof was asked for. Nothing of it is checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<String>,
+}
+
+/// What was verified, and what it came to.
+#[derive(Debug)]
+pub enum Inspected {
+    File(VerifyOutput),
+    Bundle(Box<Opened>),
+    Whole(WholeOutput),
+}
+
+/// # Errors
+/// The file or a proof of it cannot be read; a bundle is not what its index says.
+pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
+    let source = Source { args };
+    let path = source.fetch_file(&args.file)?;
+    if path.is_dir() {
+        return Ok(Inspected::Whole(inspect_workspace(&path)?));
+    }
+    let head = fs::head(&path, 8)?;
+    if head.starts_with(b"{")
+        && let Ok(lock) = Lock::decode(&args.file, &fs::read(&path)?)
+    {
+        let bundles = args.bundles.as_deref();
+        return Ok(Inspected::Whole(inspect_lock(&args.file, &lock, bundles, trees.catalog.tree())?));
+    }
+    if args.bundles.is_some() {
+        let remedy = Some("use `--signature` or `--bundle` for a file".to_owned());
+        return Err(UsageError { message: "`--bundles` applies to lockfiles only".to_owned(), remedy }.into());
+    }
+    if head.starts_with(b"PK") && is_bundle(&path)? {
+        return Ok(Inspected::Bundle(Box::new(bundle::verify(&path)?)));
+    }
+    let digests = fs::digests(&path)?;
+    let job = Job { args, source: &source, path: &path, digests: &digests, manifests: trees.catalog.tree() };
+    let evidence = job.check_proofs()?;
+    let offers = if evidence.is_empty() { job.list_offers()? } else { Vec::new() };
+    Ok(Inspected::File(VerifyOutput {
+        file: http::public(&args.file),
+        verified: !evidence.is_empty() && count_failed(&evidence) == 0,
+        sha256: digests.sha256,
+        sha512: digests.sha512,
+        size: digests.size,
+        evidence,
+        offers,
+    }))
+}
+
+fn count_failed(evidence: &[Evidence]) -> usize {
+    evidence.iter().filter(|proof| proof.verdict < Verdict::SignedTimeUnproven).count()
+}
+
+impl VerifyOutput {
+    /// # Errors
+    /// A proof failed.
+    pub fn require_proofs(&self) -> Result<(), NotProven> {
+        match count_failed(&self.evidence) {
+            0 => Ok(()),
+            failed => Err(NotProven { file: self.file.clone(), failed, proofs: self.evidence.len() }),
+        }
+    }
+}
+
+/// A zip archive that holds an index of ours.
+fn is_bundle(path: &Path) -> Result<bool> {
+    let entries = archive::list(fs::open(path)?, ArchiveFormat::Zip, &Limits::default());
+    Ok(entries.is_ok_and(|entries| entries.iter().any(|entry| entry.name == "bundle.json")))
+}
+
+/// Verdict, proof, subject and detail.
+#[must_use]
+pub fn format_proof(proof: &Evidence) -> String {
+    let (verdict, kind) = (proof.verdict.as_str(), proof.proof.as_str());
+    format!("{verdict:<21} {kind:<15} {}: {}", proof.subject, proof.detail)
+}
+
+/// Files that are here, and files behind URLs.
+struct Source<'a> {
+    args: &'a VerifyArgs,
+}
+
+impl Source<'_> {
+    fn fetch_file(&self, place: &str) -> Result<PathBuf> {
+        if !place.contains("://") {
+            return Ok(PathBuf::from(place));
+        }
+        let network = open_fetcher(&self.args.network, &Policy::default())?;
+        let request = Request::unknown(&http::public(place), place, MAX_SIZE);
+        let outcomes = network.fetch(&[request], 1, &Downloads::silent());
+        match outcomes.into_iter().next() {
+            Some(Ok(file)) => Ok(file.path().to_owned()),
+            Some(Err(error)) => Err(error.into()),
+            None => Err(InternalError("nothing was fetched".to_owned()).into()),
+        }
+    }
+
+    fn read_proof(&self, place: &str) -> Result<Vec<u8>> {
+        let path = self.fetch_file(place)?;
+        let bytes = fs::read(&path)?;
+        if bytes.len() as u64 > SIDECAR {
+            return Err(UsageError {
+                message: format!("{place} is too large to be a proof ({} bytes)", bytes.len()),
+                remedy: None,
+            }
+            .into());
+        }
+        Ok(bytes)
+    }
+
+    fn read_text(&self, place: &str) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.read_proof(place)?).into_owned())
+    }
+}
+
+struct Job<'a> {
+    args: &'a VerifyArgs,
+    source: &'a Source<'a>,
+    path: &'a Path,
+    digests: &'a Digests,
+    manifests: &'a Tree,
+}
+
+impl Job<'_> {
+    fn name(&self) -> String {
+        let place = http::public(&self.args.file);
+        place.rsplit(['/', '\\']).next().unwrap_or(&place).to_owned()
+    }
+
+    fn now(&self) -> u64 {
+        self.args.at.unwrap_or_else(clock::now)
+    }
+
+    fn check_proofs(&self) -> Result<Vec<Evidence>> {
+        let mut found = Vec::new();
+        for (algorithm, wanted, actual) in [
+            ("SHA-256", &self.args.sha256, &self.digests.sha256),
+            ("SHA-512", &self.args.sha512, &self.digests.sha512),
+        ] {
+            if let Some(wanted) = wanted {
+                let outcome = compare_digest(algorithm, wanted, actual);
+                found.push(evidence(ProofKind::Pin, &self.name(), None, outcome));
+            }
+        }
+        if let Some(place) = &self.args.checksums {
+            let outcome = self.check_checksums(&self.source.read_proof(place)?);
+            found.push(evidence(ProofKind::ChecksumFile, &self.name(), Some(&http::public(place)), outcome));
+        }
+        if let Some(place) = &self.args.signature {
+            let (kind, outcome) = self.check_signature(&self.source.read_proof(place)?)?;
+            found.push(evidence(kind, &self.name(), Some(&http::public(place)), outcome));
+        }
+        if let Some(place) = &self.args.bundle {
+            let bytes = self.source.read_proof(place)?;
+            let signer = self.signer()?;
+            let digest = self.sha256();
+            // A statement names the file, a bundle is over it: the content tells which it is.
+            let statement = String::from_utf8_lossy(&bytes).contains("\"dsseEnvelope\"");
+            let (kind, outcome) = if statement {
+                (ProofKind::Attestation, sigstore::verify_attestation(&digest, &bytes, signer, None))
+            } else {
+                (ProofKind::SigstoreBundle, sigstore::verify_bundle(&digest, &bytes, signer, None))
+            };
+            found.push(evidence(kind, &self.name(), Some(&http::public(place)), outcome));
+        }
+        if self.args.authenticode {
+            self.authenticode(&mut found)?;
+        }
+        Ok(found)
+    }
+
+    fn sha256(&self) -> [u8; 32] {
+        // Digests of files are always written so.
+        sha256_bytes(&self.digests.sha256).unwrap_or_default()
+    }
+
+    fn check_checksums(&self, bytes: &[u8]) -> Result<Proven, ProofError> {
+        let short = checksums::find(bytes, &self.name(), PinAlgorithm::Sha256);
+        let (stated, actual) = match short {
+            Ok(stated) => (stated, &self.digests.sha256),
+            Err(error) if error.code == "checksum-algorithm" => {
+                (checksums::find(bytes, &self.name(), PinAlgorithm::Sha512)?, &self.digests.sha512)
+            }
+            Err(error) => return Err(error),
+        };
+        if stated == *actual {
+            return Ok(proven("the checksum file states this digest"));
+        }
+        Err(ProofError::new(
+            "checksum-mismatch",
+            format!("the checksum file states {stated}, the file has {actual}"),
+        ))
+    }
+
+    fn signer(&self) -> Result<Signer<'_>> {
+        match (&self.args.identity, &self.args.issuer) {
+            (Some(identity), Some(issuer)) => Ok(Signer { identity, issuer }),
+            _ => Err(UsageError {
+                message: "a signature by a certificate proves nothing without an expected signer".to_owned(),
+                remedy: Some("add `--identity` and `--issuer`".to_owned()),
+            }
+            .into()),
+        }
+    }
+
+    fn check_signature(&self, bytes: &[u8]) -> Result<(ProofKind, Result<Proven, ProofError>)> {
+        if let Some(certificate) = &self.args.certificate {
+            let certificate = self.source.read_proof(certificate)?;
+            let signer = self.signer()?;
+            let outcome = keyless::verify(&self.sha256(), bytes, &certificate, signer, None);
+            return Ok((ProofKind::CosignKeyless, outcome));
+        }
+        if self.args.key.is_none() && bytes.trim_ascii_start().starts_with(b"{") {
+            let outcome = keyless::verify_bundle(&self.sha256(), bytes, self.signer()?, None);
+            return Ok((ProofKind::CosignKeyless, outcome));
+        }
+        let Some(key) = &self.args.key else {
+            return Err(UsageError {
+                message: "a signature proves nothing without a key".to_owned(),
+                remedy: Some(
+                    "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`".to_owned(),
+                ),
+            }
+            .into());
+        };
+        let is = |start: &[u8]| bytes.trim_ascii_start().starts_with(start);
+        if is(b"untrusted comment:") {
+            let outcome =
+                minisign::verify(|each| self.read_pieces(each), bytes, &self.source.read_text(key)?);
+            return Ok((ProofKind::Minisign, outcome));
+        }
+        let key_bytes = self.source.read_proof(key)?;
+        let is_pem = key_bytes.trim_ascii_start().starts_with(b"-----BEGIN") && !is_openpgp(&key_bytes);
+        if is_pem {
+            let outcome = cosign::verify_key(&self.sha256(), bytes, &String::from_utf8_lossy(&key_bytes));
+            return Ok((ProofKind::CosignKey, outcome));
+        }
+        let Some(fingerprint) = &self.args.identity else {
+            return Err(UsageError {
+                message: "a keyring holds any number of keys".to_owned(),
+                remedy: Some("name the key by its whole fingerprint: `--identity FINGERPRINT`".to_owned()),
+            }
+            .into());
+        };
+        let outcome =
+            openpgp::verify(|each| self.read_pieces(each), bytes, &key_bytes, fingerprint, self.now());
+        Ok((ProofKind::Openpgp, outcome))
+    }
+
+    fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
+        fs::pieces(self.path, each).map_err(|error| ProofError::new("unreadable", error.to_string()))
+    }
+}
+
+fn is_openpgp(key: &[u8]) -> bool {
+    key.trim_ascii_start().starts_with(b"-----BEGIN PGP")
+}
+
+fn proven(detail: &str) -> Proven {
+    Proven { verdict: Verdict::Verified, detail: detail.to_owned(), facts: std::collections::BTreeMap::new() }
+}
+
+fn compare_digest(algorithm: &str, wanted: &str, actual: &str) -> Result<Proven, ProofError> {
+    let hex = wanted.len() == actual.len() && wanted.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !hex {
+        let message = format!("`{wanted}` is no {algorithm} of {} hexadecimal digits", actual.len());
+        return Err(ProofError::new("digest-malformed", message));
+    }
+    if wanted.eq_ignore_ascii_case(actual) {
+        return Ok(proven("the bytes have this digest"));
+    }
+    Err(ProofError::new("digest-mismatch", format!("the file has the {algorithm} {actual}")))
+}

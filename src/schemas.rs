@@ -1,0 +1,65 @@
+//! JSON schemas of what people write and programs read, made from the types.
+
+use schemars::{Schema, schema_for};
+
+use crate::bake::{BakedImage, CheckReport};
+use crate::bundle::Index;
+use crate::cluster::PlannedCheck;
+use crate::join::JoinInput;
+use crate::lock::Lock;
+use crate::machine::{LaterFile, Machine, PortUse};
+use crate::model::cluster::ClusterIndex;
+use crate::model::component::Component;
+use crate::model::feature::Features;
+use crate::model::kubernetes::{FlagTable, KubernetesLine};
+use crate::model::overrides::Overrides;
+use crate::model::policy::Policy;
+use crate::model::resource::GuestPlan;
+use crate::model::rules::{Contents, Rules};
+use crate::model::selection::ImageDefinition;
+use crate::model::step::Step;
+use crate::model::target::{PackerBase, Target};
+use crate::model::windows::WindowsRelease;
+use crate::scripts::ScriptList;
+
+use crate::view::{Explanation, PlanOutput};
+use crate::workspace::{BundleOutput, RenderOutput};
+
+/// Every published schema with its name.
+#[must_use]
+pub fn list_schemas() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("bundle", schema_for!(Index)),
+        ("host-bundle", schema_for!(BundleOutput)),
+        ("check-report", schema_for!(CheckReport)),
+        ("cluster", schema_for!(ClusterIndex)),
+        ("component", schema_for!(Component)),
+        ("conformance", schema_for!(Vec<PlannedCheck>)),
+        ("contents", schema_for!(Contents)),
+        ("doctor", schema_for!(crate::preflight::DoctorOutput)),
+        ("explanation", schema_for!(Vec<Explanation>)),
+        ("features", schema_for!(Features)),
+        ("flags", schema_for!(FlagTable)),
+        ("guest-plan", schema_for!(GuestPlan)),
+        ("image", schema_for!(BakedImage)),
+        ("image-definition", schema_for!(ImageDefinition)),
+        ("join-input", schema_for!(JoinInput)),
+        ("kubernetes", schema_for!(KubernetesLine)),
+        ("later", schema_for!(Vec<LaterFile>)),
+        ("lock", schema_for!(Lock)),
+        ("machine", schema_for!(Machine)),
+        ("overrides", schema_for!(Overrides)),
+        ("packer", schema_for!(PackerBase)),
+        ("outdated", schema_for!(Vec<crate::updates::OutdatedOutput>)),
+        ("plan", schema_for!(PlanOutput<'_>)),
+        ("policy", schema_for!(Policy)),
+        ("ports", schema_for!(Vec<PortUse>)),
+        ("render", schema_for!(RenderOutput)),
+        ("rules", schema_for!(Rules)),
+        ("scripts", schema_for!(ScriptList)),
+        ("step", schema_for!(Step)),
+        ("target", schema_for!(Target)),
+        ("verify", schema_for!(crate::inspect::VerifyOutput)),
+        ("windows", schema_for!(WindowsRelease)),
+    ]
+}

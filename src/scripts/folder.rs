@@ -1,0 +1,110 @@
+//! Scripts in a folder of the user's: read to be signed, or used in a build.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{Demand, LIST, ScriptList};
+use crate::cli::OwnScriptsArgs;
+use crate::diagnostic::{InputError, Result};
+use crate::io::{clock, fs};
+use crate::model::json;
+use crate::model::overrides::{Overrides, SCRIPTS};
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::verify::chain::PinnedRoots;
+
+use crate::catalog::Trees;
+
+/// The scripts of an exported folder.
+/// # Errors
+/// The folder holds no list of scripts, or a script of the list is missing.
+pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    let path = folder.join(LIST);
+    let Some(bytes) = fs::read_if_there(&path)? else {
+        return Err(InputError {
+            message: format!("{} is not there", path.display()),
+            remedy: Some(format!("`imagegen scripts export --out {}` writes it", folder.display())),
+        }
+        .into());
+    };
+    let list: ScriptList = json::parse(&path.display().to_string(), &bytes)?;
+    let mut files = BTreeMap::new();
+    for path in list.files.into_keys() {
+        let inside =
+            Path::new(&path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if !inside {
+            let message = format!("{}: `{path}` is no path inside the folder", folder.join(LIST).display());
+            return Err(InputError { message, remedy: None }.into());
+        }
+        let bytes = fs::read(&folder.join(&path))?;
+        files.insert(path, bytes);
+    }
+    Ok(files)
+}
+
+/// An encrypted key without passphrase would have the signer ask on the terminal.
+///
+/// # Errors
+/// The key cannot be read, or is encrypted and its passphrase is not named.
+pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Vec<u8>>> {
+    let encrypted = String::from_utf8_lossy(&fs::read(key)?).contains("ENCRYPTED");
+    let Some(name) = name else {
+        if !encrypted {
+            return Ok(None);
+        }
+        return Err(InputError {
+            message: format!("{} is encrypted", key.display()),
+            remedy: Some(
+                "name the environment variable with its passphrase: `--passphrase-env NAME`".to_owned(),
+            ),
+        }
+        .into());
+    };
+    let value = std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| InputError {
+        message: format!("the environment variable {name} is not set"),
+        remedy: Some("it holds the passphrase of the key".to_owned()),
+    })?;
+    Ok(Some(value.into_bytes()))
+}
+
+/// Puts the scripts of `--scripts DIR` in the place of the program's own, and holds the scripts
+/// against a policy that wants them signed.
+///
+/// # Errors
+/// The folder does not hold the guest's scripts, or they are not signed as the policy demands.
+pub fn use_scripts(args: &OwnScriptsArgs, plan: &mut Plan, policy: &Policy, trees: &mut Trees) -> Result<()> {
+    replace_scripts(args, &plan.selection.overrides, trees)?;
+    let Some(rule) = &policy.signed_scripts else { return Ok(()) };
+    let roots = PinnedRoots::read(trees.catalog.tree())?;
+    let demand = Demand { policy: &policy.name, rule, roots: &roots, now: clock::now() };
+    let (signing, warnings) = super::signing(&trees.provisioners, demand)?;
+    plan.signing = Some(signing);
+    plan.warnings.extend(warnings);
+    Ok(())
+}
+
+/// Puts the scripts of `--scripts DIR` in the place of the program's own.
+///
+/// # Errors
+/// The folder does not hold the guest's scripts, or an override names one and there is no folder.
+pub fn replace_scripts(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut Trees) -> Result<()> {
+    match &args.scripts {
+        Some(folder) => {
+            let own = fs::read_tree(folder)?;
+            let label = folder.display().to_string();
+            trees.provisioners = super::accepted(&label, own, &trees.provisioners, overrides)?;
+        }
+        None => {
+            if let Some(key) = overrides.keys().find(|key| key.starts_with(SCRIPTS)) {
+                return Err(InputError {
+                    message: format!("an override names {key}, and there is no `--scripts DIR`"),
+                    remedy: Some(
+                        "name the folder that holds the script, or leave the override out".to_owned(),
+                    ),
+                }
+                .into());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! Adds a published digest to a catalog's component file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::acquire::ProofScope;
+use crate::catalog::{Catalog, CatalogError, lint};
+use crate::cli::PinArgs;
+use crate::diagnostic::{Error, InternalError, Result, UsageError};
+use crate::embedded::Tree;
+use crate::fetch::{MAX_SIZE, Request};
+use crate::io::fs;
+use crate::model::component::{Component, Confidence, DigestAlgorithm, Pin};
+use crate::model::evidence::Verdict;
+use crate::model::json;
+use crate::model::policy::Policy;
+use crate::resolve::{ResolveError, plan_artifact};
+use crate::ui::{Downloads, Printer};
+
+use crate::acquire::Acquirer;
+use crate::acquire::open_fetcher;
+use crate::catalog::Trees;
+use crate::selection::mirror_overrides;
+use crate::selection::read_trees;
+
+/// # Errors
+/// The catalog is the built-in one, the digest cannot be had or proven, or the pin breaks a rule of the catalog.
+pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<Vec<Pin>> {
+    let Some(folder) = manifests else {
+        return Err(UsageError {
+            message: "the built-in catalog cannot be changed".to_owned(),
+            remedy: Some(
+                "write it to a folder with `imagegen catalog export --out DIR`, then `--manifests DIR`"
+                    .to_owned(),
+            ),
+        }
+        .into());
+    };
+    let mut files = fs::read_tree(folder)?;
+    let trees = read_trees(manifests)?;
+    let component = trees.catalog.component(&args.component)?;
+    let name = format!("components/{}.json", args.component);
+    let path = folder.join(&name);
+    let added = collect_pins(args, &component, &trees, printer)?;
+    let text = insert_pins(&path, &files[&name], &added)?;
+    let known = lint(&trees.catalog);
+    files.insert(name, text.clone().into_bytes());
+    let found: Vec<_> = lint(&Catalog::new(Tree::loaded(folder.display().to_string(), files)))
+        .into_iter()
+        .filter(|finding| !known.contains(finding))
+        .collect();
+    if let Some(first) = found.first() {
+        return Err(Error::from(CatalogError::Lint {
+            catalog: folder.display().to_string(),
+            findings: found.len(),
+        })
+        .with_context(format!("not written: {first}")));
+    }
+    fs::write(&path, text.as_bytes())?;
+    Ok(added)
+}
+
+/// A file's digests, and who says so.
+#[derive(Default)]
+struct KnownDigests {
+    digests: BTreeMap<DigestAlgorithm, String>,
+    size: Option<u64>,
+    source: Vec<String>,
+    confidence: Option<Confidence>,
+}
+
+impl KnownDigests {
+    fn new(sha256: &str, sha512: &str, size: u64) -> Self {
+        let digests = [(DigestAlgorithm::Sha256, sha256), (DigestAlgorithm::Sha512, sha512)];
+        Self {
+            digests: digests.map(|(algorithm, digest)| (algorithm, digest.to_owned())).into(),
+            size: Some(size),
+            ..Self::default()
+        }
+    }
+}
+
+/// What is to be added: the digests that were given, or those of a file.
+fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer) -> Result<Vec<Pin>> {
+    if !component.releases.iter().any(|release| release.versions.contains(&args.version)) {
+        return Err(UsageError {
+            message: format!("no release of {} holds version {}", component.name, args.version),
+            remedy: Some(format!("add a range to `releases` in components/{}.json first", component.name)),
+        }
+        .into());
+    }
+    let mut known = match args.from.as_deref() {
+        None => KnownDigests { size: args.size, ..KnownDigests::default() },
+        Some("publisher") => digest_published(args, component, trees, printer)?,
+        Some(url) if url.contains("://") => digest_download(args, url)?,
+        Some(file) => {
+            let read = fs::digests(Path::new(file))?;
+            KnownDigests::new(&read.sha256, &read.sha512, read.size)
+        }
+    };
+    for (algorithm, given) in
+        [(DigestAlgorithm::Sha256, &args.sha256), (DigestAlgorithm::Sha512, &args.sha512)]
+    {
+        let Some(given) = given else { continue };
+        if let Some(read) = known.digests.insert(algorithm, given.clone())
+            && read != *given
+        {
+            return Err(UsageError {
+                message: format!("the file's digest is {read}, not {given}"),
+                remedy: Some("one of them is of another version".to_owned()),
+            }
+            .into());
+        }
+    }
+    known.source.extend(args.source.iter().cloned());
+    if known.digests.is_empty() {
+        return Err(UsageError {
+            message: "no digest is given".to_owned(),
+            remedy: Some("name the file (`--from FILE`), or its digest (`--sha256 HEX`)".to_owned()),
+        }
+        .into());
+    }
+    if known.source.is_empty() {
+        return Err(UsageError {
+            message: "nothing says where the file was found".to_owned(),
+            remedy: Some("name it: `--source TEXT`; `--from publisher` names it itself".to_owned()),
+        }
+        .into());
+    }
+    let confidence = args.confidence.or(known.confidence).unwrap_or(Confidence::Medium);
+    Ok(known
+        .digests
+        .into_iter()
+        .map(|(algorithm, digest)| Pin {
+            version: args.version.clone(),
+            platform: None,
+            algorithm,
+            digest,
+            size: known.size,
+            url: None,
+            confidence,
+            source: known.source.clone(),
+            note: args.note.clone(),
+        })
+        .collect())
+}
+
+/// A file behind a URL of the user's.
+fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
+    let request = Request::unknown(&format!("{} {}", args.component, args.version), url, MAX_SIZE);
+    let fetched = open_fetcher(&args.network, &Policy::default())?
+        .fetch(&[request], 1, &Downloads::silent())
+        .swap_remove(0)?;
+    Ok(KnownDigests::new(fetched.sha256(), fetched.sha512(), fetched.size()))
+}
+
+/// The publisher's own file, by the proofs that the catalog knows.
+fn digest_published(
+    args: &PinArgs,
+    component: &Component,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<KnownDigests> {
+    let (mut artifact, _) =
+        plan_artifact(component, &args.version, &mirror_overrides(args.mirror.as_deref()))
+            .map_err(|refusal| ResolveError::Refused(vec![refusal]))?;
+    // It is asked what it is, not whether it is what the catalog says.
+    artifact.digests.clear();
+    artifact.size = None;
+    let policy = Policy::default();
+    let network = open_fetcher(&args.network, &policy)?;
+    let acquirer = Acquirer { trees, policy: &policy, fetcher: &network, jobs: args.network.jobs, printer };
+    let verified = acquirer.prove_artifacts(&[&artifact], ProofScope::Publisher)?.swap_remove(0);
+    let fetched = verified.fetched();
+    let proven =
+        verified.artifact().evidence.iter().filter(|proof| proof.verdict >= Verdict::SignedTimeUnproven);
+    let source = proven
+        .map(|proof| match &proof.source {
+            Some(source) => format!("{}: {source}", proof.proof.as_str()),
+            None => format!("{}: {}", proof.proof.as_str(), fetched.url()),
+        })
+        .collect();
+    Ok(KnownDigests {
+        source,
+        confidence: Some(Confidence::Authoritative),
+        ..KnownDigests::new(fetched.sha256(), fetched.sha512(), fetched.size())
+    })
+}
+
+/// The file with the pins in their places: behind those of the same and of lower versions. All
+/// else keeps its order.
+fn insert_pins(path: &Path, bytes: &[u8], added: &[Pin]) -> Result<String> {
+    let file = path.display().to_string();
+    let mut whole: Value = json::parse(&file, bytes)?;
+    let mut pins: Vec<(Pin, Value)> = Vec::new();
+    for value in whole["pins"].as_array().into_iter().flatten() {
+        pins.push((
+            serde_json::from_value(value.clone())
+                .map_err(|error| InternalError(format!("{file}: {error}")))?,
+            value.clone(),
+        ));
+    }
+    for pin in added {
+        if pins.iter().any(|(known, _)| {
+            (&known.version, known.algorithm, &known.digest) == (&pin.version, pin.algorithm, &pin.digest)
+        }) {
+            continue;
+        }
+        let place = pins.iter().rposition(|(known, _)| known.version <= pin.version).map_or(0, |at| at + 1);
+        pins.insert(place, (pin.clone(), serde_json::to_value(pin).unwrap_or_default()));
+    }
+    whole["pins"] = pins.into_iter().map(|(_, value)| value).collect();
+    Ok(json::pretty(&whole))
+}

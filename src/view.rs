@@ -1,0 +1,9 @@
+//! What verbs print about the catalog and a plan: values for JSON, and their text.
+
+mod explain;
+mod list;
+mod plan;
+
+pub use explain::{Explanation, explain_name};
+pub use list::{Rows, list_entries};
+pub use plan::{PlanOutput, format_plan};

@@ -1,0 +1,150 @@
+//! Plan → workspace on disk, and the archive of a target that needs no Packer.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::acquire::ProvenPlan;
+use crate::bake;
+use crate::bundle::{Content, Part, pack};
+use crate::catalog::Trees;
+use crate::cli::WorkspaceArgs;
+use crate::diagnostic::Result;
+use crate::embedded::sha256;
+use crate::fetch::Fetched;
+use crate::io::fs;
+use crate::lock::Lock;
+use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
+use crate::render::{self, Workspace};
+use crate::selection::predict_machine;
+use crate::ui::Printer;
+
+/// What `build --no-bake` and `render` print.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RenderOutput {
+    pub workspace: String,
+    /// File → SHA-256.
+    pub files: BTreeMap<String, String>,
+    pub unpinned: Vec<String>,
+    pub missing: Vec<MissingVariable>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Files beside the plan, so that the machine needs no network: by the digests that the plan names.
+#[must_use]
+pub fn list_media(proven: &ProvenPlan) -> Vec<Part> {
+    let part = |digest: &str, file: &Fetched| Part::fetched(format!("artifacts/{digest}"), file);
+    let artifacts = proven.artifacts().iter().filter_map(|verified| {
+        let pin = verified.artifact().digest()?;
+        Some(part(&pin.digest, verified.fetched()))
+    });
+    artifacts.chain(proven.user_files().iter().map(|file| part(file.sha256(), file))).collect()
+}
+
+/// What `build` prints of an archive for an existing machine.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BundleOutput {
+    pub workspace: String,
+    /// The archive, which holds the workspace's files, and with delivery by media the artifacts.
+    pub bundle: String,
+    pub sha256: String,
+    pub size: u64,
+}
+
+/// A workspace on disk.
+#[derive(Debug)]
+pub struct Written {
+    pub folder: PathBuf,
+    pub workspace: Workspace,
+}
+
+/// Everything up to the workspace on disk. The plan is resolved, folded and rendered whole before
+/// the first file is written.
+///
+/// # Errors
+/// The machine could not work, a template is wrong, or the folder is not free.
+pub fn write_workspace(
+    plan: &Plan,
+    workspace: &WorkspaceArgs,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<Written> {
+    let lock = Lock::from_plan(plan);
+    let (guest, _) = predict_machine(plan, trees)?;
+    let rendered = render::render(plan, &lock, &guest, &trees.packer, &trees.provisioners)?;
+    let folder = workspace.out.clone().unwrap_or_else(|| {
+        let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
+        Path::new("imagegen-out").join(name)
+    });
+    // The same lock gives the same archive, so an older one is no loss.
+    let archive = render::archive_names(plan);
+    let traces: Vec<&str> = bake::TRACES.iter().copied().chain(archive.iter().map(String::as_str)).collect();
+    fs::place(&folder, &rendered.files, &traces, bake::RESULTS, workspace.force)?;
+    for warning in &plan.warnings {
+        printer.warning(&warning.message);
+    }
+    Ok(Written { folder, workspace: rendered })
+}
+
+impl Written {
+    /// Packs the workspace of a target without images, and what the machine is to have besides.
+    ///
+    /// # Errors
+    /// The archive cannot be written.
+    pub fn pack_archive(&self, plan: &Plan, media: &[Part]) -> Result<BundleOutput> {
+        let [name, checksum] = render::archive_names(plan);
+        let path = self.folder.join(&name);
+        let files = self.workspace.files.iter();
+        let mut parts: Vec<Part> = files
+            .map(|(path, bytes)| Part { path: path.clone(), content: Content::Text(bytes.clone()) })
+            .chain(media.iter().cloned())
+            .collect();
+        parts.sort_by(|one, other| one.path.cmp(&other.path));
+        // Two components may be one file.
+        parts.dedup_by(|one, other| one.path == other.path);
+        pack(&path, &parts)?;
+        let found = fs::digests(&path)?;
+        fs::write(&self.folder.join(checksum), format!("{}  {name}\n", found.sha256).as_bytes())?;
+        Ok(BundleOutput {
+            workspace: self.folder.display().to_string(),
+            bundle: path.display().to_string(),
+            sha256: found.sha256,
+            size: found.size,
+        })
+    }
+
+    /// What `build --no-bake` and `render` print.
+    #[must_use]
+    pub fn describe(&self, plan: &Plan) -> RenderOutput {
+        let files = self.workspace.files.iter();
+        RenderOutput {
+            workspace: self.folder.display().to_string(),
+            files: files.map(|(name, bytes)| (name.clone(), sha256(bytes))).collect(),
+            unpinned: plan.unpinned().map(PlannedArtifact::title).collect(),
+            missing: plan.missing.clone(),
+            warnings: plan.warnings.clone(),
+        }
+    }
+
+    #[must_use]
+    pub fn format_tree(&self, output: &RenderOutput) -> String {
+        let mut text = format!("{}\n", output.workspace);
+        let last = self.workspace.files.len().saturating_sub(1);
+        // Writing to a String cannot fail, here and below.
+        for (index, (name, bytes)) in self.workspace.files.iter().enumerate() {
+            let branch = if index == last { "`--" } else { "|--" };
+            let _ = writeln!(text, "{branch} {name:<28} {:>9} bytes", bytes.len());
+        }
+        if !output.unpinned.is_empty() {
+            let _ = writeln!(text, "unpinned: {}", output.unpinned.join(", "));
+        }
+        for missing in &output.missing {
+            let _ = writeln!(text, "missing: {} ({})", missing.names.join(" or "), missing.from.join("; "));
+        }
+        text
+    }
+}
