@@ -2,33 +2,46 @@ build {
   name    = "imagegen"
   sources = ["source.{{ target.builder }}.node"]
 
-  # Everything that goes up over WinRM: engine, resources and plan. The engine fetches the rest.
+  # The only upload over WinRM: engine, resource scripts and plan. The engine downloads the rest.
   provisioner "file" {
     source      = "${path.root}/payload.zip"
     destination = "C:/Windows/Temp/imagegen-payload.zip"
     timeout     = "15m"
   }
 
-  # skip_clean: Packer's own clean-up costs 19 requests for each script; the last one removes them all.
+  # skip_clean: Packer's own clean-up costs 19 requests per script; the last stage removes all scripts.
+  #{% for stage in stages %}
   provisioner "powershell" {
+    #{% if stage.unpacks %}
     environment_vars = ["IMAGEGEN_PAYLOAD_SHA256=${var.payload_sha256}"]
-    skip_clean       = true
-    timeout          = "2h"
+
+    #{% endif %}
+    skip_clean = true
+    timeout    = "2h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
       $ProgressPreference = 'SilentlyContinue'
+      #{% if stage.unpacks %}
       $payload = 'C:\Windows\Temp\imagegen-payload.zip'
       $digest = (Get-FileHash -LiteralPath $payload -Algorithm SHA256 -ErrorAction Stop).Hash
       if ($digest -ne $env:IMAGEGEN_PAYLOAD_SHA256) {
           throw "digest of $payload is $digest, expected is $env:IMAGEGEN_PAYLOAD_SHA256"
       }
-      # Expand-Archive draws progress, which fails over SSH and is slow over WinRM.
+      Add-Type -AssemblyName 'System.IO.Compression'
       Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
-      if (Test-Path -LiteralPath 'C:\imagegen') { Remove-Item -LiteralPath 'C:\imagegen' -Recurse -Force }
-      [IO.Compression.ZipFile]::ExtractToDirectory($payload, 'C:\imagegen')
+      $archive = [IO.Compression.ZipFile]::OpenRead($payload)
+      try {
+          foreach ($entry in $archive.Entries) {
+              $path = [IO.Path]::GetFullPath("C:\imagegen\$($entry.FullName)")
+              [void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($path))
+              [IO.Compression.ZipFileExtensions]::ExtractToFile($entry, $path, $true)
+          }
+      } finally {
+          $archive.Dispose()
+      }
       Remove-Item -LiteralPath $payload
       #{% if uses.signed_scripts %}
-      # The engine starts only where its signer is trusted; the plan says by which certificates.
+      # The engine starts only if Windows trusts its signer; the plan has the certificates.
       $plan = [IO.File]::ReadAllText('C:\imagegen\guest-plan.json') | ConvertFrom-Json
       $types = 'Security.Cryptography.X509Certificates'
       foreach ($resource in @($plan.resources | Where-Object { $_.type -eq 'certificate' })) {
@@ -39,91 +52,45 @@ build {
           $store.Add($certificate)
           $store.Close()
       }
-      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
-      $run += 'C:\imagegen\engine\Invoke-Plan.ps1'
-      & "$PSHOME\powershell.exe" @run -Phase 'bootstrap'
-      if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
-      & "$PSHOME\powershell.exe" @run -Phase 'prepare'
-      #{% else %}
-      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'bootstrap'
-      if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
-      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
       #{% endif %}
-      exit $LASTEXITCODE
-      SCRIPT
-    ]
-  }
-
-  provisioner "windows-restart" {
-    restart_timeout = "30m"
-    timeout         = "45m"
-  }
-
-  #{% if uses.updates %}
-  # Windows Update offers more after each restart: two more rounds, of which the checks say whether they were enough.
-  #{% for round in [1, 2] %}
-  provisioner "powershell" {
-    skip_clean = true
-    timeout    = "2h"
-    inline = [<<-SCRIPT
-      $ErrorActionPreference = 'Stop'
+      #{% endif %}
+      #{% if stage.removes_scripts %}
+      Remove-Item -Path 'C:\Windows\Temp\packer-*', 'C:\Windows\Temp\script-*' -Force
+      #{% endif %}
       #{% if uses.signed_scripts %}
       $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
-      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
-      #{% else %}
-      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'prepare'
       #{% endif %}
-      exit $LASTEXITCODE
+      #{% for phase in stage.phases %}
+      #{% if uses.signed_scripts %}
+      #{% if stage.reports %}
+      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase '{{ phase }}' -Mode 'test' -ReportOnly
+      #{% else %}
+      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase '{{ phase }}'
+      #{% endif %}
+      #{% else %}
+      #{% if stage.reports %}
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase '{{ phase }}' -Mode 'test' -ReportOnly
+      #{% else %}
+      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase '{{ phase }}'
+      #{% endif %}
+      #{% endif %}
+      if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
+      #{% endfor %}
+      exit 0
       SCRIPT
     ]
   }
 
+  #{% if stage.restarts %}
   provisioner "windows-restart" {
     restart_timeout = "30m"
     timeout         = "45m"
   }
 
-  #{% endfor %}
   #{% endif %}
-
-  provisioner "powershell" {
-    skip_clean = true
-    timeout    = "2h"
-    inline = [<<-SCRIPT
-      $ErrorActionPreference = 'Stop'
-      #{% if uses.signed_scripts %}
-      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
-      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'install'
-      #{% else %}
-      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'install'
-      #{% endif %}
-      exit $LASTEXITCODE
-      SCRIPT
-    ]
-  }
-
-  provisioner "windows-restart" {
-    restart_timeout = "30m"
-    timeout         = "45m"
-  }
-
-  # Writes its report and ends with 0 also when checks failed, so that the report is there to be fetched.
-  provisioner "powershell" {
-    skip_clean = true
-    timeout    = "1h"
-    inline = [<<-SCRIPT
-      $ErrorActionPreference = 'Stop'
-      #{% if uses.signed_scripts %}
-      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
-      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'test' -Mode 'test' -ReportOnly
-      #{% else %}
-      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'test' -Mode 'test' -ReportOnly
-      #{% endif %}
-      exit $LASTEXITCODE
-      SCRIPT
-    ]
-  }
-
+  #{% if stage.reports %}
+  # The engine writes the report and exits with 0 even if checks failed, so that it can be downloaded.
+  # Phase `seal` refuses to run after failed checks.
   provisioner "file" {
     direction   = "download"
     source      = "C:/imagegen/check-report.json"
@@ -131,24 +98,8 @@ build {
     timeout     = "15m"
   }
 
-  # Refuses when the report says that checks failed. Nothing comes after it: it takes the listener away.
-  provisioner "powershell" {
-    skip_clean = true
-    timeout    = "1h"
-    inline = [<<-SCRIPT
-      $ErrorActionPreference = 'Stop'
-      Remove-Item -Path 'C:\Windows\Temp\packer-*', 'C:\Windows\Temp\script-*' -Force
-      #{% if uses.signed_scripts %}
-      $run = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'AllSigned', '-File')
-      & "$PSHOME\powershell.exe" @run 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'seal'
-      #{% else %}
-      & 'C:\imagegen\engine\Invoke-Plan.ps1' -Phase 'seal'
-      #{% endif %}
-      exit $LASTEXITCODE
-      SCRIPT
-    ]
-  }
-
+  #{% endif %}
+  #{% endfor %}
   post-processor "manifest" {
     output     = "${path.root}/packer-manifest.json"
     strip_path = true

@@ -194,7 +194,7 @@ fn secrets(plan: &Plan, environment: &Environment) -> Vec<String> {
         .variables
         .iter()
         .filter(|variable| variable.sensitive)
-        .flat_map(crate::model::target::Variable::environment_names)
+        .flat_map(crate::model::variable::Variable::environment_names)
         .filter_map(|name| environment.get(&name)?.to_str().map(str::to_owned))
         .filter(|secret| secret.len() >= 4)
         .collect()

@@ -18,23 +18,11 @@ use crate::lock::Lock;
 use crate::model::choice::Delivery;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::target::{PackerBase, Target, Variable};
+use crate::model::target::{PackerBase, Target, TargetReleases};
+use crate::model::variable::Variable;
 
 pub use bundle::archive_names;
 pub use hcl::template as hcl_template;
-
-/// Files of a workspace for Packer.
-pub const FILES: &[&str] = &[
-    "README.md",
-    "build.pkr.hcl",
-    "guest-plan.json",
-    "imagegen.auto.pkrvars.json",
-    "imagegen.lock.json",
-    "payload.zip",
-    "plugins.pkr.hcl",
-    "source.pkr.hcl",
-    "variables.pkr.hcl",
-];
 
 /// A workspace, by file name.
 #[derive(Debug, Clone)]
@@ -79,18 +67,21 @@ impl RenderError {
     }
 }
 
-/// Reads a target's descriptor.
+/// Reads a target's descriptor and its sources by Windows release.
 ///
 /// # Errors
-/// No such target, or its descriptor is not one.
-pub fn target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
+/// The target does not exist, or one of its files is malformed.
+pub fn load_target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
     let names = packer.folders("targets");
     if !names.iter().any(|known| known == name) {
         let suggestion = crate::model::names::did_you_mean(name, names.iter().map(String::as_str));
         return Err(RenderError::UnknownTarget { name: name.to_owned(), suggestion });
     }
     let path = format!("targets/{name}/target.json");
-    packer.json(&path)?.ok_or(RenderError::Missing(path))
+    let mut target: Target = packer.json(&path)?.ok_or(RenderError::Missing(path))?;
+    let file: Option<TargetReleases> = packer.json(&format!("targets/{name}/windows.json"))?;
+    target.releases = file.map(|file| file.releases).unwrap_or_default();
+    Ok(target)
 }
 
 /// Reads what every target's workspace needs.
@@ -113,7 +104,7 @@ pub fn render(
     packer: &Tree,
     provisioners: &Tree,
 ) -> Result<Workspace, RenderError> {
-    if plan.target.image.is_none() {
+    if plan.target.image().is_none() {
         return bundle::bundle(plan, lock, guest, packer, provisioners);
     }
     let base = packer_base(packer)?;
@@ -125,16 +116,23 @@ pub fn render(
     let declared = declared(plan, &base);
     let context = context(plan);
     let folder = format!("targets/{}", plan.target.name);
-    let mut files = BTreeMap::new();
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
     for (name, path) in [
         ("plugins.pkr.hcl", format!("{folder}/plugins.pkr.hcl")),
         ("source.pkr.hcl", format!("{folder}/source.pkr.hcl")),
         ("build.pkr.hcl", "build.pkr.hcl".to_owned()),
         ("README.md", "workspace.md".to_owned()),
     ] {
-        files.insert(name.to_owned(), hcl::rendered(packer, &path, &context)?.into_bytes());
+        let text = hcl::render_template(packer, &path, &context)?;
+        files.insert(name.to_owned(), text);
     }
-    files.insert("variables.pkr.hcl".to_owned(), hcl::variables(&declared).into_bytes());
+    if let Some(source) = files.get_mut("source.pkr.hcl") {
+        let is_declared = |name: &str| declared.iter().any(|variable| variable.name == name);
+        *source = hcl::select_arguments(source, is_declared);
+    }
+    files.insert("variables.pkr.hcl".to_owned(), hcl::variables(&declared));
+    let mut files: BTreeMap<String, Vec<u8>> =
+        files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
     let values = values(plan, &payload_digest, &lock_digest);
     files.insert("imagegen.auto.pkrvars.json".to_owned(), json::pretty(&values).into_bytes());
     files.insert("guest-plan.json".to_owned(), guest_plan.into_bytes());
@@ -165,6 +163,30 @@ fn values(plan: &Plan, payload: &str, lock: &str) -> Value {
     Value::Object(values)
 }
 
+/// What Packer runs, in order: phases of the engine, and what happens before and after them.
+/// Windows Update offers more after each restart, so it gets two more rounds.
+fn stages(plan: &Plan) -> Vec<Value> {
+    let stage = |phases: &[&str]| {
+        json!({
+            "phases": phases, "unpacks": false, "removes_scripts": false,
+            "restarts": true, "reports": false,
+        })
+    };
+    let mut first = stage(&["bootstrap", "prepare"]);
+    first["unpacks"] = json!(true);
+    let mut stages = vec![first];
+    stages.extend(vec![stage(&["prepare"]); if plan.searches_updates() { 2 } else { 0 }]);
+    stages.push(stage(&["install"]));
+    let mut test = stage(&["test"]);
+    test["restarts"] = json!(false);
+    test["reports"] = json!(true);
+    let mut seal = stage(&["seal"]);
+    seal["restarts"] = json!(false);
+    seal["removes_scripts"] = json!(true);
+    stages.extend([test, seal]);
+    stages
+}
+
 /// What the templates may name. Conditions test booleans alone, and every one of them is here.
 #[must_use]
 pub fn context(plan: &Plan) -> Value {
@@ -184,16 +206,16 @@ pub fn context(plan: &Plan) -> Value {
             (format!("{}_{}", selector.name, value.value), json!(chosen))
         })
         .chain([
-            ("updates".to_owned(), json!(plan.searches_updates())),
             ("media".to_owned(), json!(plan.delivery == Delivery::Media)),
             ("signed_scripts".to_owned(), json!(plan.signing.is_some())),
         ])
         .collect();
     let packer = plan.packer.as_ref();
     let plugin = packer.and_then(|packer| packer.plugins.first());
-    let image = plan.target.image.as_ref();
+    let image = plan.target.image();
     json!({
         "has": has,
+        "stages": stages(plan),
         "uses": uses,
         "packer": { "version": packer.map_or("", |packer| packer.version.as_str()) },
         "plugin": {
@@ -203,8 +225,8 @@ pub fn context(plan: &Plan) -> Value {
         "target": {
             "name": plan.target.name,
             "title": plan.target.title,
-            "builder": image.map_or("", |image| &image.builder),
-            "build_user": image.map_or("", |image| &image.guest.build_user),
+            "builder": image.map_or("", |image| image.builder.as_str()),
+            "build_user": image.map_or("", |image| image.session().1),
         },
         "image": {
             "windows": plan.windows.release,

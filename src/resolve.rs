@@ -64,7 +64,7 @@ pub fn resolve(
     let delivery = delivery::choose(&target, selection, &mut refusals);
     let mut situation = Situation {
         target: target.name.clone(),
-        image: target.image.is_some(),
+        image: target.image().is_some(),
         windows: windows.release.clone(),
         kubernetes: kubernetes.clone(),
         runtime,
@@ -111,7 +111,7 @@ pub fn resolve(
     );
     let variables = chosen.values;
     let minimum_revision =
-        choices::minimum_revision(&windows, &situation, &features, &variables, &mut refusals);
+        choices::minimum_revision(&target, &windows, &situation, &features, &variables, &mut refusals);
     if !refusals.is_empty() {
         return Err(ResolveError::Refused(refusals));
     }

@@ -18,7 +18,7 @@ use crate::model::resource::GuestPlan;
 use crate::model::rules::{Contents, Rules};
 use crate::model::selection::ImageDefinition;
 use crate::model::step::Step;
-use crate::model::target::{PackerBase, Target};
+use crate::model::target::{PackerBase, Target, TargetReleases};
 use crate::model::windows::WindowsRelease;
 use crate::scripts::ScriptList;
 
@@ -59,6 +59,7 @@ pub fn list_schemas() -> Vec<(&'static str, Schema)> {
         ("scripts", schema_for!(ScriptList)),
         ("step", schema_for!(Step)),
         ("target", schema_for!(Target)),
+        ("target-windows", schema_for!(TargetReleases)),
         ("verify", schema_for!(crate::inspect::VerifyOutput)),
         ("windows", schema_for!(WindowsRelease)),
     ]

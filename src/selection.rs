@@ -24,7 +24,7 @@ use crate::model::kubernetes::Program;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
-use crate::model::target::VariableType;
+use crate::model::variable::VariableType;
 use crate::model::version::Version;
 use crate::render::{self, RenderError};
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
@@ -118,7 +118,7 @@ fn parse_variables(
     if args.variables.is_empty() {
         return Ok(values);
     }
-    let target = render::target(&trees.packer, name).map_err(unknown_target)?;
+    let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;
     for (name, text) in &args.variables {
         let kind = target.variable(name).map(|variable| variable.kind);
         let value = match kind {
@@ -175,13 +175,13 @@ pub fn resolve_updated_plan(
         }
         .into());
     };
-    let target = render::target(&trees.packer, name).map_err(unknown_target)?;
+    let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;
     let packer = render::packer_base(&trees.packer)?.version;
     let surroundings = Surroundings {
         environment: target
             .variables
             .iter()
-            .flat_map(crate::model::target::Variable::environment_names)
+            .flat_map(crate::model::variable::Variable::environment_names)
             .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
             .collect(),
         updated,
@@ -256,7 +256,8 @@ pub fn resolve_locked_definition(
 pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)> {
     let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
     let programs = collect_programs(plan, trees)?;
-    let image = plan.target.image.as_ref().map(|image| &image.guest);
+    let image = plan.target.image();
+    let platform = image.map(|image| image.platform.clone()).unwrap_or_default();
     let step_file = |id: &str| guest.step_files.get(id).cloned().unwrap_or_else(|| id.to_owned());
     let prediction = predict(
         &guest.plan.resources,
@@ -264,11 +265,12 @@ pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)
             build: plan.windows.build,
             windows: &plan.windows.release,
             target: &plan.target.name,
+            platform: &platform,
             seals: image.is_some(),
             later: &guest.later,
             ports: &guest.ports,
-            build_user: image.map(|guest| guest.build_user.as_str()),
-            winrm: image.and_then(|guest| guest.winrm_transport),
+            build_user: image.map(|image| image.session().1),
+            winrm: image.map(|image| image.session().0),
             programs: &programs,
             step_file: &step_file,
         },

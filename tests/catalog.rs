@@ -44,7 +44,7 @@ fn small() -> BTreeMap<String, Value> {
     });
     let windows = json!({
         "release": "2019", "title": "t", "build": 17763, "channel": "ltsc", "containerTag": "1809",
-        "runsImagesOf": [17763], "pause": ["p:1"], "minimumUpdates": [], "registry": [], "images": {}, "source": "s"
+        "runsImagesOf": [17763], "pause": ["p:1"], "minimumUpdates": [], "registry": [], "source": "s"
     });
     [
         ("components/containerd.json", component("containerd")),

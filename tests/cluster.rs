@@ -81,7 +81,7 @@ fn plan(
         cni: Some(cni),
         ..ImageDefinition::default()
     };
-    let target = render::target(&packer, "azure").expect("target");
+    let target = render::load_target(&packer, "azure").expect("target");
     let version = render::packer_base(&packer).expect("packer").version;
     resolve(catalog, target, &version, &selection, &Surroundings::default()).ok()
 }

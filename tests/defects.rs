@@ -12,6 +12,7 @@ use imagegen::model::resource::{
 };
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::step::Phase;
+use imagegen::model::target::TargetKind;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::Value;
 
@@ -116,7 +117,8 @@ fn d4_the_clock_is_the_targets() {
     let trees = read_trees(None).expect("the catalog");
     let mut plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
     for utc in [false, true] {
-        plan.target.image.as_mut().expect("image").guest.rtc_utc = utc;
+        let TargetKind::Image(image) = &mut plan.target.kind else { panic!("an image") };
+        image.platform.cloudbase_init.rtc_utc = utc;
         let (guest, _) = predict_machine(&plan, &trees).expect("a machine");
         let text = file(&guest, r"\cloudbase-init.conf").content().expect("content").to_owned();
         assert_eq!(options(&text)["real_time_clock_utc"], utc.to_string());

@@ -140,7 +140,7 @@ fn impossible_combinations_are_refused_with_the_nearest_good_choice() {
         ("--k8s 1.36.4 --component wins=0.0.4", "component-unused", "leave out"),
         ("--k8s 1.36.4 --component containerd=9.9.9", "component-range", "containerd=2.3.4"),
         ("--k8s 1.36.4 --var machine=confidential", "variable-combination", "output=gallery"),
-        ("--k8s 1.36.4 --delivery upload", "delivery", "--delivery download"),
+        ("--k8s 1.36.4 --delivery media", "delivery", "--delivery mirror"),
     ] {
         let ran = Test::new().line("plan --target azure").line(selection).fails(3, &[rule]);
         let hints: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("hint:")).collect();

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 
 use imagegen::embedded::Tree;
+use imagegen::model::target::Target;
+use imagegen::render::load_target;
 use serde_json::Value;
 
 use crate::support::{Test, files, root};
@@ -94,71 +96,107 @@ fn files_are_short() {
     }
 }
 
-/// Tera takes an undefined name in a condition for false: so every name is held against the
-/// context.
+/// Image targets of the program, by name.
+fn image_targets() -> Vec<Target> {
+    let packer = Tree::packer();
+    let targets =
+        packer.folders("targets").into_iter().map(|name| load_target(&packer, &name).expect("target"));
+    targets.filter(|target| target.image().is_some()).collect()
+}
+
+/// Targets are data: neither the program nor the engine nor a configuration template names one.
 #[test]
-fn conditions_of_the_packer_templates_are_in_their_context() {
-    let target: Value =
-        serde_json::from_slice(Tree::packer().get("targets/azure/target.json").expect("target"))
-            .expect("JSON");
-    let names = |list: &str| -> Vec<&Value> { target[list].as_array().expect("list").iter().collect() };
-    let mut known: BTreeSet<String> =
-        names("variables").iter().map(|v| format!("has.{}", v["name"].as_str().expect("name"))).collect();
-    for selector in names("selectors") {
-        for value in selector["values"].as_array().expect("values") {
-            known.insert(format!(
-                "uses.{}_{}",
-                selector["name"].as_str().expect("name"),
-                value["value"].as_str().expect("value")
-            ));
+fn no_code_names_a_target() {
+    let folders = ["src", "provisioners/engine", "provisioners/resources", "provisioners/host", "packer"];
+    let mut checked = 0;
+    for folder in folders {
+        for (path, bytes) in files(&root().join(folder)) {
+            if path.starts_with("targets/")
+                || std::path::Path::new(&path).extension().is_some_and(|it| it == "md")
+            {
+                continue;
+            }
+            let text = String::from_utf8(bytes).expect("UTF-8").to_lowercase();
+            for target in image_targets() {
+                let builder = &target.image().expect("an image").builder;
+                for word in [&target.name, builder] {
+                    assert!(
+                        !text.contains(&format!("\"{word}\"")),
+                        "{folder}/{path} names the target {word}"
+                    );
+                }
+            }
+            checked += 1;
         }
     }
-    known.extend(["uses.updates".to_owned(), "uses.signed_scripts".to_owned()]);
+    assert!(checked > 100, "{checked}");
+}
+
+/// Tera treats an undefined name in a condition as false, so every name is compared with the context.
+#[test]
+fn conditions_of_the_packer_templates_are_in_their_context() {
+    let packer = Tree::packer();
     let mut checked = 0;
-    for path in ["build.pkr.hcl", "targets/azure/source.pkr.hcl", "targets/azure/plugins.pkr.hcl"] {
-        let packer = Tree::packer();
-        let text = std::str::from_utf8(packer.get(path).expect(path)).expect("UTF-8");
-        for line in text.lines().filter_map(|line| line.trim().strip_prefix("#{% if ")) {
-            for name in line.trim_end_matches("%}").split(" or ").map(str::trim) {
-                assert!(known.contains(name), "packer/{path}: `{name}` is in no context");
-                checked += 1;
+    for target in image_targets() {
+        let mut known: BTreeSet<String> =
+            target.variables.iter().map(|variable| format!("has.{}", variable.name)).collect();
+        for selector in &target.selectors {
+            known.extend(selector.values.iter().map(|it| format!("uses.{}_{}", selector.name, it.value)));
+        }
+        known.insert("uses.signed_scripts".to_owned());
+        known.extend(["unpacks", "removes_scripts", "restarts", "reports"].map(|it| format!("stage.{it}")));
+        let folder = format!("targets/{}", target.name);
+        let own = packer
+            .list(&folder)
+            .into_iter()
+            .filter(|path| std::path::Path::new(path).extension().is_some_and(|it| it == "hcl"));
+        for path in own.chain(["build.pkr.hcl".to_owned()]) {
+            let text = std::str::from_utf8(packer.get(&path).expect("file")).expect("UTF-8");
+            for line in text.lines().filter_map(|line| line.trim().strip_prefix("#{% if ")) {
+                for name in line.trim_end_matches("%}").split(" or ").map(str::trim) {
+                    assert!(known.contains(name), "packer/{path}: `{name}` is in no context");
+                    checked += 1;
+                }
             }
         }
     }
-    assert!(checked > 40, "{checked}");
+    assert!(checked > 8, "{checked}");
 }
 
-/// Every argument of the source block is one that the pinned plugin knows; the default workspace
-/// keeps to what the plugin of our tests knows.
+/// Every argument of a source block is one that the pinned plugin knows; the default workspace uses only
+/// arguments that the plugin of the tests knows.
 #[test]
 fn source_arguments_are_known_to_the_plugin() {
-    let fields: Value =
-        serde_json::from_slice(Tree::packer().get("targets/azure/fields-2.6.3.json").expect("fields"))
-            .expect("JSON");
-    let mut known = BTreeSet::new();
-    let mut old = BTreeSet::new();
-    collect(&fields["newerThan1.6.6"], &mut known);
-    collect(&fields["known1.4.5"], &mut old);
-    known.extend(old.iter().cloned());
     let packer = Tree::packer();
-    let text =
-        std::str::from_utf8(packer.get("targets/azure/source.pkr.hcl").expect("source")).expect("UTF-8");
-    let arguments = |text: &str| -> Vec<String> {
-        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-        lines
-            .filter_map(|line| line.split_once(" =").map(|(name, _)| name.trim().to_owned()))
-            .filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
-            .filter(|name| !["name", "for_each"].contains(&name.as_str()))
-            .collect()
-    };
-    for argument in arguments(text) {
-        assert!(known.contains(&argument), "the plugin does not know `{argument}`");
+    for target in image_targets() {
+        let folder = format!("targets/{}", target.name);
+        let fields = packer.get(&format!("{folder}/fields.json")).expect("fields.json");
+        let fields: Value = serde_json::from_slice(fields).expect("JSON");
+        let (mut known, mut tested) = (BTreeSet::new(), BTreeSet::new());
+        collect(&fields["newer"], &mut known);
+        collect(&fields["tested"], &mut tested);
+        known.extend(tested.iter().cloned());
+        let source = packer.get(&format!("{folder}/source.pkr.hcl")).expect("source");
+        let template = std::str::from_utf8(source).expect("UTF-8");
+        let line = format!("build --target {} --k8s 1.36.4 --no-bake --out o", target.name);
+        let workspace = Test::new().line(&line);
+        workspace.succeeds();
+        for (text, known) in [(template, &known), (&workspace.text("o/source.pkr.hcl"), &tested)] {
+            for argument in arguments(text) {
+                assert!(known.contains(&argument), "{}: the plugin does not know `{argument}`", target.name);
+            }
+        }
     }
-    let workspace = Test::new().line("build --target azure --k8s 1.36.4 --no-bake --out o");
-    workspace.succeeds();
-    for argument in arguments(&workspace.text("o/source.pkr.hcl")) {
-        assert!(old.contains(&argument), "plugin 1.4.5 does not know `{argument}`");
-    }
+}
+
+fn arguments(text: &str) -> Vec<String> {
+    let source = text.split("\nsource ").last().unwrap_or(text);
+    let lines = source.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    lines
+        .filter_map(|line| line.split_once(" =").map(|(name, _)| name.trim().to_owned()))
+        .filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|name| !["name", "for_each"].contains(&name.as_str()))
+        .collect()
 }
 
 fn collect(value: &Value, names: &mut BTreeSet<String>) {

@@ -16,7 +16,7 @@ pub fn condense(line: &str) -> Option<String> {
         .then(|| text.to_owned())
 }
 
-/// `imagegen.azure-arm.node: text` → `text`.
+/// `imagegen.builder.node: text` → `text`.
 fn without_build(text: &str) -> &str {
     match text.split_once(": ") {
         Some((name, rest)) if name.contains('.') && !name.contains(' ') => rest,
@@ -32,14 +32,14 @@ mod tests {
     fn milestones_are_kept_and_chatter_is_not() {
         for (line, kept) in [
             (
-                "==> imagegen.azure-arm.node: Getting tokens using client secret",
+                "==> imagegen.builder.node: Getting tokens using client secret",
                 Some("Getting tokens using client secret"),
             ),
             (
-                "    imagegen.azure-arm.node: imagegen: [3/48] changed x/y (12 ms)",
+                "    imagegen.builder.node: imagegen: [3/48] changed x/y (12 ms)",
                 Some("imagegen: [3/48] changed x/y (12 ms)"),
             ),
-            ("    imagegen.azure-arm.node:  -> ResourceGroupName : 'x'", None),
+            ("    imagegen.builder.node:  -> ResourceGroupName : 'x'", None),
             ("Error: something", Some("Error: something")),
             ("", None),
             (

@@ -41,7 +41,7 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "ACCESS")]
     pub host_access: Option<HostAccess>,
 
-    /// How payloads reach the guest: download, media, upload or mirror.
+    /// How payloads reach the guest: download, media or mirror.
     #[arg(long)]
     pub delivery: Option<Delivery>,
 

@@ -36,7 +36,7 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
     let written = write_workspace(&plan, &args.workspace, &trees, printer)?;
     printer.note(&format!("workspace: {}", written.folder.display()));
     let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
-    let packs = admitted.pinned().plan().target.image.is_none();
+    let packs = admitted.pinned().plan().target.image().is_none();
     if packs && admitted.pinned().plan().delivery != Delivery::Media {
         // The machine itself downloads, and checks every digest.
         return print_archive(&written.pack_archive(admitted.pinned().plan(), &[])?, printer);

@@ -10,11 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::model::kubernetes::Program;
 use crate::model::paths;
 use crate::model::resource::{Direction, Protocol, WinrmTransport};
+use crate::model::target::Platform;
 
 pub struct Expectations<'a> {
     pub build: u32,
     pub windows: &'a str,
     pub target: &'a str,
+    pub platform: &'a Platform,
     /// Whether images of the target are generalised by Sysprep.
     pub seals: bool,
     pub later: &'a [LaterFile],

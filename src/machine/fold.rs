@@ -34,6 +34,7 @@ pub fn start_machine(expectations: &Expectations<'_>) -> Machine {
         target: expectations.target.to_owned(),
         windows: expectations.windows.to_owned(),
         build: expectations.build,
+        platform: expectations.platform.clone(),
         ..Machine::default()
     };
     let listener = expectations
@@ -83,7 +84,7 @@ impl Machine {
         }
         if effect.creates_parents {
             for above in paths::ancestors(identity.name()) {
-                if inbox::directory(&paths::key(&above), &self.target).is_none() {
+                if inbox::directory(&paths::key(&above), &self.platform).is_none() {
                     self.put_directory(above, origin);
                 }
             }

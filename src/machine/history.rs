@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use crate::model::paths;
 use crate::model::resource::{Effect, Resource, ResourceKind};
+use crate::model::target::Platform;
 
 use super::inbox;
 
 pub(super) struct History {
     /// Key → index of a resource and whether the path is there after it, in order.
     events: BTreeMap<String, Vec<(usize, bool)>>,
-    target: String,
+    platform: Platform,
 }
 
 impl History {
-    pub(super) fn of(resources: &[Resource], target: &str) -> Self {
-        let mut history = Self { events: BTreeMap::new(), target: target.to_owned() };
+    pub(super) fn of(resources: &[Resource], platform: &Platform) -> Self {
+        let mut history = Self { events: BTreeMap::new(), platform: platform.clone() };
         for (index, resource) in resources.iter().enumerate() {
             for effect in resource.kind.effects() {
                 history.add_effect(index, &effect);
@@ -75,6 +76,6 @@ impl History {
     }
 
     fn is_inbox(&self, key: &str) -> bool {
-        inbox::is_file(key) || inbox::directory(key, &self.target).is_some()
+        inbox::is_file(key) || inbox::directory(key, &self.platform).is_some()
     }
 }

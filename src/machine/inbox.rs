@@ -2,6 +2,7 @@
 //! that plans name. One table each, with who brings the thing.
 
 use crate::model::paths;
+use crate::model::target::Platform;
 
 /// Who brings an inbox thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,8 +10,8 @@ pub(super) enum From {
     Windows,
     /// There after the feature was installed and the machine restarted.
     Feature(&'static str),
-    /// On images of this target.
-    Target(&'static str),
+    /// On images of the target.
+    Platform,
     /// Brought by the package whose `creates` has this part.
     Package(&'static str),
 }
@@ -22,33 +23,31 @@ pub(super) enum Children {
     Open,
 }
 
-const DIRECTORIES: [(&str, Children, From); 26] = [
-    (r"c:\", Children::Open, From::Windows),
-    (r"c:\windows", Children::Guarded, From::Windows),
-    (r"c:\windows\system32", Children::Guarded, From::Windows),
-    (r"c:\windows\system32\config", Children::Guarded, From::Windows),
-    (r"c:\windows\system32\config\systemprofile", Children::Guarded, From::Windows),
-    (r"c:\windows\system32\drivers", Children::Guarded, From::Windows),
-    (r"c:\windows\system32\drivers\etc", Children::Guarded, From::Windows),
-    (r"c:\windows\system32\sysprep", Children::Guarded, From::Windows),
-    (r"c:\windows\system32\sysprep\panther", Children::Guarded, From::Windows),
-    (r"c:\windows\system32\wbem", Children::Guarded, From::Windows),
-    (r"c:\windows\system32\windowspowershell", Children::Guarded, From::Windows),
-    (r"c:\windows\system32\windowspowershell\v1.0", Children::Guarded, From::Windows),
-    (r"c:\windows\logs", Children::Guarded, From::Windows),
-    (r"c:\windows\panther", Children::Guarded, From::Windows),
-    (r"c:\windows\setup", Children::Guarded, From::Windows),
-    (r"c:\windows\softwaredistribution", Children::Guarded, From::Windows),
-    (r"c:\windows\softwaredistribution\download", Children::Guarded, From::Windows),
-    (r"c:\windows\temp", Children::Open, From::Windows),
-    (r"c:\program files", Children::Guarded, From::Windows),
-    (r"c:\program files (x86)", Children::Guarded, From::Windows),
-    (r"c:\programdata", Children::Open, From::Windows),
-    (r"c:\programdata\microsoft", Children::Open, From::Windows),
-    (r"c:\users", Children::Open, From::Windows),
-    (r"c:\users\public", Children::Open, From::Windows),
-    (r"c:\windowsazure", Children::Open, From::Target("azure")),
-    (r"c:\packages", Children::Open, From::Target("azure")),
+const DIRECTORIES: [(&str, Children); 24] = [
+    (r"c:\", Children::Open),
+    (r"c:\windows", Children::Guarded),
+    (r"c:\windows\system32", Children::Guarded),
+    (r"c:\windows\system32\config", Children::Guarded),
+    (r"c:\windows\system32\config\systemprofile", Children::Guarded),
+    (r"c:\windows\system32\drivers", Children::Guarded),
+    (r"c:\windows\system32\drivers\etc", Children::Guarded),
+    (r"c:\windows\system32\sysprep", Children::Guarded),
+    (r"c:\windows\system32\sysprep\panther", Children::Guarded),
+    (r"c:\windows\system32\wbem", Children::Guarded),
+    (r"c:\windows\system32\windowspowershell", Children::Guarded),
+    (r"c:\windows\system32\windowspowershell\v1.0", Children::Guarded),
+    (r"c:\windows\logs", Children::Guarded),
+    (r"c:\windows\panther", Children::Guarded),
+    (r"c:\windows\setup", Children::Guarded),
+    (r"c:\windows\softwaredistribution", Children::Guarded),
+    (r"c:\windows\softwaredistribution\download", Children::Guarded),
+    (r"c:\windows\temp", Children::Open),
+    (r"c:\program files", Children::Guarded),
+    (r"c:\program files (x86)", Children::Guarded),
+    (r"c:\programdata", Children::Open),
+    (r"c:\programdata\microsoft", Children::Open),
+    (r"c:\users", Children::Open),
+    (r"c:\users\public", Children::Open),
 ];
 
 const FILES: [&str; 15] = [
@@ -69,7 +68,7 @@ const FILES: [&str; 15] = [
     r"c:\windows\system32\windowspowershell\v1.0\powershell.exe",
 ];
 
-const SERVICES: [(&str, From); 24] = [
+const SERVICES: [(&str, From); 22] = [
     ("bfe", From::Windows),
     ("bits", From::Windows),
     ("cryptsvc", From::Windows),
@@ -92,8 +91,6 @@ const SERVICES: [(&str, From); 24] = [
     ("wuauserv", From::Windows),
     ("hns", From::Feature("Containers")),
     ("vmcompute", From::Feature("Containers")),
-    ("rdagent", From::Target("azure")),
-    ("windowsazureguestagent", From::Target("azure")),
 ];
 
 /// Services that packages bring along.
@@ -111,11 +108,13 @@ const NEEDS: [(&str, &str); 4] = [
 const LAUNCHERS: [&str; 1] = ["kube-log-runner"];
 
 /// What new things in this inbox directory get, by the directory's key.
-pub(super) fn directory(key: &str, target: &str) -> Option<Children> {
-    DIRECTORIES
-        .iter()
-        .find(|(path, _, from)| *path == key && on_target(*from, target))
-        .map(|(_, children, _)| *children)
+pub(super) fn directory(key: &str, platform: &Platform) -> Option<Children> {
+    let of_platform = platform.directories.iter().map(|directory| {
+        let children = if directory.writable { Children::Open } else { Children::Guarded };
+        (paths::key(&directory.path), children)
+    });
+    let of_windows = DIRECTORIES.iter().find(|(path, _)| *path == key).map(|(_, children)| *children);
+    of_windows.or_else(|| of_platform.into_iter().find(|(path, _)| path == key).map(|(_, children)| children))
 }
 
 pub(super) fn is_file(key: &str) -> bool {
@@ -123,17 +122,12 @@ pub(super) fn is_file(key: &str) -> bool {
 }
 
 /// Who brings the service, whether or not it is there on this machine.
-pub(super) fn service(name: &str, target: &str) -> Option<From> {
+pub(super) fn service(name: &str, platform: &Platform) -> Option<From> {
+    if platform.services.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        return Some(From::Platform);
+    }
     let name = name.to_lowercase();
-    SERVICES
-        .iter()
-        .chain(&PACKAGE_SERVICES)
-        .find(|(known, from)| *known == name && on_target(*from, target))
-        .map(|(_, from)| *from)
-}
-
-fn on_target(from: From, target: &str) -> bool {
-    !matches!(from, From::Target(wanted) if wanted != target)
+    SERVICES.iter().chain(&PACKAGE_SERVICES).find(|(known, _)| *known == name).map(|(_, from)| *from)
 }
 
 /// The feature that a program or service cannot do without.
@@ -149,16 +143,17 @@ pub(super) fn is_launcher(program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::target::PlatformDirectory;
 
     #[test]
     fn tables_are_keys() {
-        for (path, _, _) in DIRECTORIES {
+        for (path, _) in DIRECTORIES {
             assert_eq!(paths::key(path), path);
         }
         for path in FILES {
             assert_eq!(paths::key(path), path);
             let above = paths::parent(path).expect("a file lies somewhere");
-            assert!(directory(&above, "azure").is_some(), "{above}");
+            assert!(directory(&above, &Platform::default()).is_some(), "{above}");
         }
         for (name, _) in SERVICES.iter().chain(&PACKAGE_SERVICES) {
             assert_eq!(name.to_lowercase(), *name);
@@ -166,9 +161,15 @@ mod tests {
     }
 
     #[test]
-    fn a_target_brings_its_own() {
-        assert!(service("RdAgent", "azure").is_some());
-        assert!(service("RdAgent", "aws").is_none());
-        assert!(directory(r"c:\windowsazure", "aws").is_none());
+    fn the_platform_adds_its_own() {
+        let platform = Platform {
+            directories: vec![PlatformDirectory { path: r"C:\Agent".to_owned(), writable: true }],
+            services: vec!["CloudAgent".to_owned()],
+            ..Platform::default()
+        };
+        for (platform, is_there) in [(&platform, true), (&Platform::default(), false)] {
+            assert_eq!(service("cloudagent", platform).is_some(), is_there);
+            assert_eq!(directory(r"c:\agent", platform).is_some(), is_there);
+        }
     }
 }

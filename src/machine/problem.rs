@@ -98,7 +98,7 @@ impl fmt::Display for Rule {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Problem {
     pub rule: Rule,
-    /// The resource's name, or what the target brings (`target/azure`).
+    /// The resource's name, or what the target brings (`target/<name>`).
     pub resource: String,
     /// Empty where no step is at fault.
     pub step_file: String,

@@ -64,7 +64,7 @@ pub(super) fn find_problems(
     machine: &Machine,
     expectations: &Expectations<'_>,
 ) -> Vec<Problem> {
-    let history = History::of(resources, expectations.target);
+    let history = History::of(resources, expectations.platform);
     let context = Context { resources, machine, history, expectations };
     let mut problems = Problems { found: Vec::new(), step_file: expectations.step_file };
     for check in CHECKS {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::model::resource::{
     Direction, Ensured, Identity, Protocol, Resource, ResourceKind, Scope, Service, Sysprep,
 };
+use crate::model::target::Platform;
 
 /// The name of the format, and its version.
 pub const SCHEMA: &str = "imagegen.dev/machine/v2";
@@ -20,6 +21,9 @@ pub struct Machine {
     pub target: String,
     pub windows: String,
     pub build: u32,
+    /// What the platform brings to the machine.
+    #[serde(default)]
+    pub platform: Platform,
     /// How often the machine restarts while it is made.
     pub restarts: u32,
     /// Each thing that a resource put on the machine, took away or compared, as the last resource left it.

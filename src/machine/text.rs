@@ -58,7 +58,7 @@ impl Machine {
     fn access_source(&self, path: &str) -> Option<String> {
         paths::ancestors(&paths::normal(path)).find(|above| {
             let own = matches!(self.at_path(above), Some(ResourceKind::Directory(it)) if it.sddl().is_some());
-            own || inbox::directory(&paths::key(above), &self.target).is_some()
+            own || inbox::directory(&paths::key(above), &self.platform).is_some()
         })
     }
 }
@@ -165,7 +165,7 @@ impl Listing {
             listing.line(1, &paths::normal(&it.path));
             listing.rights(it.sddl());
             let inherits =
-                it.sddl().is_none() && inbox::directory(&paths::key(&it.path), &machine.target).is_none();
+                it.sddl().is_none() && inbox::directory(&paths::key(&it.path), &machine.platform).is_none();
             if let Some(above) = machine.access_source(&it.path).filter(|_| inherits) {
                 listing.line(2, &format!("access as {above} hands down"));
             }

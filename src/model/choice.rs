@@ -123,8 +123,6 @@ choice!(
         Download = "download",
         /// A CD image.
         Media = "media",
-        /// SFTP.
-        Upload = "upload",
         /// Downloads from another prefix.
         Mirror = "mirror",
     }

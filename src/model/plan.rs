@@ -76,7 +76,7 @@ impl Plan {
         }
         Situation {
             target: self.target.name.clone(),
-            image: self.target.image.is_some(),
+            image: self.target.image().is_some(),
             windows: self.windows.release.clone(),
             kubernetes: self.kubernetes.clone(),
             runtime: self.runtime,

@@ -17,7 +17,7 @@ use super::version::Version;
 pub struct ImageDefinition {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// `azure`
+    /// Name of a target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// `2022`
@@ -161,7 +161,7 @@ pub struct OwnFile<'a> {
 pub struct PackerChoice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// Plugin → version (`"azure": "1.4.5"`).
+    /// Plugin → version (`"NAME": "1.4.5"`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plugins: BTreeMap<String, Version>,
 }

@@ -69,7 +69,7 @@ mod tests {
 
     fn situation() -> Situation {
         Situation {
-            target: "azure".to_owned(),
+            target: "cloud".to_owned(),
             image: true,
             windows: "2019".to_owned(),
             kubernetes: "1.20.0".parse().expect("version"),
@@ -88,8 +88,8 @@ mod tests {
         let situation = situation();
         for (holds, text) in [
             (true, "{}"),
-            (true, r#"{"target":["aws","azure"]}"#),
-            (false, r#"{"target":["aws"]}"#),
+            (true, r#"{"target":["other","cloud"]}"#),
+            (false, r#"{"target":["other"]}"#),
             (false, r#"{"target":[]}"#),
             (true, r#"{"image":true}"#),
             (false, r#"{"image":false}"#),

@@ -1,4 +1,4 @@
-//! Targets: where an image is built, as `packer/targets/<name>/target.json` describes it.
+//! Targets: what a build makes, and where. Each is described by the files of `packer/targets/<name>/`.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::choice::Delivery;
-use super::resource::WinrmTransport;
+use super::nonempty::NonEmpty;
+use super::resource::{Protocol, WinrmTransport};
+use super::variable::{Selector, Variable};
 use super::version::Version;
 
-/// `packer/packer.json`: what every target's workspace needs of Packer.
+/// `packer/packer.json`: what the workspace of every target needs from Packer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PackerBase {
@@ -18,10 +20,11 @@ pub struct PackerBase {
     pub schema: Option<String>,
     pub version: Version,
     pub source: String,
-    /// Variables that imagegen itself gives a value.
+    /// Variables whose values imagegen computes.
     pub variables: Vec<Variable>,
 }
 
+/// `packer/targets/<name>/target.json`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Target {
@@ -30,28 +33,44 @@ pub struct Target {
     /// Name of the folder.
     pub name: String,
     pub title: String,
-    /// How Packer makes an image of it. Without, the target is a machine that is there already, and a
-    /// build makes a bundle for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image: Option<ImageTarget>,
-    /// How payloads reach the guest, default first.
-    pub delivery: Vec<Delivery>,
-    /// Kinds of things a build makes.
-    pub outputs: Vec<String>,
+    pub kind: TargetKind,
     pub selectors: Vec<Selector>,
     pub variables: Vec<Variable>,
-    pub platform: Platform,
+    /// `windows.json` of the folder: Windows release → what a build of it starts from.
+    #[serde(default, skip_deserializing, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(skip)]
+    pub releases: BTreeMap<String, Vec<ReleaseSource>>,
 }
 
-/// What only a target has whose images are baked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TargetKind {
+    /// An existing machine; a build makes a bundle for it.
+    Machine(MachineTarget),
+    /// Packer makes an image.
+    Image(Box<ImageTarget>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct MachineTarget {
+    /// How payloads reach the machine, default first.
+    pub delivery: NonEmpty<Delivery>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ImageTarget {
     /// Packer's source type.
     pub builder: String,
-    pub plugin: Plugin,
-    pub communicator: Communicator,
-    pub guest: TargetGuest,
+    pub plugins: NonEmpty<Plugin>,
+    pub start: Start,
+    pub session: Session,
+    pub seal: Seal,
+    /// How payloads reach the guest, default first.
+    pub delivery: NonEmpty<Delivery>,
+    pub output: Output,
+    pub platform: Platform,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,236 +82,185 @@ pub struct Plugin {
     pub source: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Communicator {
-    Winrm,
-    Ssh,
+/// What a build starts from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Start {
+    /// An image with Windows installed, named by variables.
+    SourceImage {
+        /// The variable whose value holds the update revision of Windows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<ImageVersion>,
+    },
+    /// Installation media.
+    BootMedia {
+        /// Files that the builder attaches, each pinned by the user.
+        media: NonEmpty<BootMedium>,
+        /// Files of the target's folder that go into the workspace: the answer file.
+        files: Vec<String>,
+    },
 }
 
-/// A choice that decides which variables apply. Given like a variable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// A variable with versions such as `20348.2700.240907`: build, update revision, date.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Selector {
-    pub name: String,
-    pub description: String,
-    pub default: String,
-    pub values: Vec<SelectorValue>,
+pub struct ImageVersion {
+    pub variable: String,
+    /// The value that stands for the newest version.
+    pub newest: String,
     pub source: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct SelectorValue {
-    pub value: String,
-    pub description: String,
-    /// Which of the Windows release's source images it needs (`gen2`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source_image: Option<String>,
-    /// Values of other selectors that it needs.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub requires: BTreeMap<String, Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plugin: Option<PluginSupport>,
-}
-
-/// Plugin versions that are known to lack and to have something.
+/// An ISO image that the builder attaches to the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PluginSupport {
-    pub absent_in: Version,
-    pub present_in: Version,
+pub struct BootMedium {
+    /// Name of the artifact in plan and lock.
+    pub name: String,
+    /// Variable with the URL or the path.
+    pub location: String,
+    /// Variable with the SHA-256.
+    pub digest: String,
+    pub license: String,
 }
 
-/// An input variable of the workspace.
-#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own in the file")]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// How Packer speaks to the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Session {
+    Winrm {
+        transport: WinrmTransport,
+        /// The built-in administrator under the name that the platform or the answer file gives it.
+        user: String,
+    },
+}
+
+/// What generalizes the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Seal {
+    Sysprep {
+        /// `quit`: the builder ends the machine; `shutdown`: Sysprep does.
+        finish: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Output {
+    /// The platform keeps the image; `kinds` are its names for it.
+    CloudImage { kinds: Vec<String> },
+    /// Files in a folder of the workspace.
+    Files { folder: String, formats: Vec<String> },
+}
+
+/// What the platform brings to the machine and does to its clones.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Variable {
-    pub name: String,
-    #[serde(rename = "type")]
-    pub kind: VariableType,
-    pub description: String,
-    /// Selector → values for which the variable applies.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub when: BTreeMap<String, Vec<String>>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub required: bool,
-    /// Never written anywhere: comes from the environment alone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub sensitive: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<Value>,
-    /// `sourceImage`: the Windows release's; `imageName`: made of target, Windows and Kubernetes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default_from: Option<DefaultFrom>,
-    /// Selector → values for which there is no default.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub default_unless: BTreeMap<String, Vec<String>>,
-    /// Regular expression for texts and for the items of lists.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pattern: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub one_of: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max: Option<f64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub integer: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_items: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_items: Option<usize>,
-    /// Environment variables it may come from, besides `PKR_VAR_<name>`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub environment: Vec<String>,
-    /// Variables that must be given with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub requires: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conflicts: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plugin: Option<PluginSupport>,
-    /// Names the image that the build starts from: the lock records it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub base_image: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub example: Option<String>,
+pub struct Platform {
+    /// Directories that exist before the build.
+    #[serde(default)]
+    pub directories: Vec<PlatformDirectory>,
+    /// Services that exist before the build and must run when the image is sealed.
+    #[serde(default)]
+    pub services: Vec<String>,
+    /// Ports that the host uses and Windows must not hand out.
+    #[serde(default)]
+    pub excluded_ports: Vec<ExcludedPorts>,
+    pub cloudbase_init: CloudbaseInit,
     pub source: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum VariableType {
-    #[serde(rename = "string")]
-    String,
-    #[serde(rename = "number")]
-    Number,
-    #[serde(rename = "bool")]
-    Bool,
-    #[serde(rename = "list(string)")]
-    StringList,
-    #[serde(rename = "map(string)")]
-    StringMap,
-}
-
-impl VariableType {
-    /// As Packer writes it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Bool => "bool",
-            Self::StringList => "list(string)",
-            Self::StringMap => "map(string)",
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum DefaultFrom {
-    SourceImage,
-    ImageName,
-}
-
-/// What the finished machine must know of its platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct TargetGuest {
-    pub metadata: Metadata,
-    /// cloudbase-init's log on the serial console; empty for none.
+pub struct PlatformDirectory {
+    pub path: String,
+    /// Whether ordinary users can write to new files in it.
+    pub writable: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ExcludedPorts {
+    pub protocol: Protocol,
+    pub start: u16,
+    pub count: u16,
+}
+
+/// How cloudbase-init finds the platform.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct CloudbaseInit {
+    pub main: CloudbaseInitPhase,
+    pub unattend: CloudbaseInitPhase,
+    /// Serial port for the log; empty for none.
     pub serial_port: String,
+    /// Whether the hardware clock is in UTC.
     pub rtc_utc: bool,
-    /// Account that Packer works under.
-    pub build_user: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub winrm_transport: Option<WinrmTransport>,
-    /// What Sysprep does at its end: `quit` or `shutdown`.
-    pub finish: String,
-    pub source: String,
+    /// Whether the platform waits for a report that provisioning started and completed.
+    pub reports_provisioning: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Class names of cloudbase-init.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Metadata {
-    pub main: MetadataPhase,
-    pub unattend: MetadataPhase,
-}
-
-/// Classes of cloudbase-init.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct MetadataPhase {
+pub struct CloudbaseInitPhase {
     pub services: Vec<String>,
     pub plugins: Vec<String>,
 }
 
-/// What the platform leaves on the machine before the build, and what must be so after it.
+/// `packer/targets/<name>/windows.json`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Platform {
-    pub before: PlatformBefore,
-    pub after: PlatformAfter,
+pub struct TargetReleases {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// By Windows release.
+    pub releases: BTreeMap<String, Vec<ReleaseSource>>,
+}
+
+/// Values of variables for one Windows release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ReleaseSource {
+    /// Chosen by a selector's value (`sourceImage`); without, it is for every selection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    pub variables: BTreeMap<String, String>,
     pub source: String,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PlatformBefore {
-    #[serde(default)]
-    pub listeners: Vec<Listener>,
-    #[serde(default)]
-    pub users: Vec<String>,
-    #[serde(default)]
-    pub services: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Listener {
-    pub transport: WinrmTransport,
-    pub port: u16,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PlatformAfter {
-    #[serde(default)]
-    pub absent: PlatformAbsent,
-    #[serde(default)]
-    pub running: Vec<String>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PlatformAbsent {
-    #[serde(default)]
-    pub listeners: Vec<Listener>,
-    #[serde(default)]
-    pub users: Vec<String>,
-}
-
 impl Target {
-    /// What expressions of the guest's steps may name as `target`. Every name is always there.
+    #[must_use]
+    pub fn image(&self) -> Option<&ImageTarget> {
+        match &self.kind {
+            TargetKind::Machine(_) => None,
+            TargetKind::Image(image) => Some(image),
+        }
+    }
+
+    #[must_use]
+    pub fn delivery(&self) -> &NonEmpty<Delivery> {
+        match &self.kind {
+            TargetKind::Machine(machine) => &machine.delivery,
+            TargetKind::Image(image) => &image.delivery,
+        }
+    }
+
+    /// Facts for expressions of the guest's steps, as `target`. Every name is always defined.
     #[must_use]
     pub fn facts(&self) -> Value {
-        let guest = self.image.as_ref().map(|image| &image.guest);
-        let nothing = MetadataPhase { services: Vec::new(), plugins: Vec::new() };
-        let metadata = guest.map_or_else(
-            || Metadata { main: nothing.clone(), unattend: nothing.clone() },
-            |guest| guest.metadata.clone(),
-        );
+        let platform = self.image().map(|image| image.platform.clone()).unwrap_or_default();
+        let session = self.image().map(ImageTarget::session);
         json!({
             "name": self.name,
-            "image": self.image.is_some(),
-            "metadata": metadata,
-            "serialPort": guest.map_or("", |guest| &guest.serial_port),
-            "rtcUtc": guest.is_some_and(|guest| guest.rtc_utc),
-            "buildUser": guest.map_or("", |guest| &guest.build_user),
-            "winrmTransport": guest.and_then(|guest| guest.winrm_transport),
-            "finish": guest.map_or("", |guest| &guest.finish),
+            "image": self.image().is_some(),
+            "services": platform.services,
+            "excludedPorts": platform.excluded_ports,
+            "cloudbaseInit": platform.cloudbase_init,
+            "buildUser": session.map_or("", |(_, user)| user),
+            "winrmTransport": session.map(|(transport, _)| transport),
+            "finish": self.image().map_or("", ImageTarget::finish),
         })
     }
 
@@ -302,25 +270,19 @@ impl Target {
     }
 }
 
-impl Variable {
-    /// Whether the variable applies under the chosen selectors.
+impl ImageTarget {
     #[must_use]
-    pub fn applies(&self, selectors: &BTreeMap<String, String>) -> bool {
-        self.when.iter().all(|(name, values)| chosen(selectors, name, values))
+    pub fn session(&self) -> (WinrmTransport, &str) {
+        match &self.session {
+            Session::Winrm { transport, user } => (*transport, user),
+        }
     }
 
-    /// Whether its default counts under the chosen selectors.
+    /// What Sysprep does when it ends.
     #[must_use]
-    pub fn has_default(&self, selectors: &BTreeMap<String, String>) -> bool {
-        !self.default_unless.iter().any(|(name, values)| chosen(selectors, name, values))
+    pub fn finish(&self) -> &str {
+        match &self.seal {
+            Seal::Sysprep { finish } => finish,
+        }
     }
-
-    /// Environment variables that may give it, Packer's own first.
-    pub fn environment_names(&self) -> impl Iterator<Item = String> {
-        std::iter::once(format!("PKR_VAR_{}", self.name)).chain(self.environment.iter().cloned())
-    }
-}
-
-fn chosen(selectors: &BTreeMap<String, String>, name: &str, values: &[String]) -> bool {
-    selectors.get(name).is_some_and(|value| values.contains(value))
 }

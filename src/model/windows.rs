@@ -1,6 +1,4 @@
-//! Windows releases: builds, image rules, minimum updates, settings, source images.
-
-use std::collections::BTreeMap;
+//! Windows releases: builds, image rules, minimum updates, settings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,8 +27,6 @@ pub struct WindowsRelease {
     pub pause: Vec<String>,
     pub minimum_updates: Vec<MinimumUpdate>,
     pub registry: Vec<RegistrySetting>,
-    /// By target, what the marketplace calls the release's source image.
-    pub images: BTreeMap<String, Vec<SourceImage>>,
     pub source: String,
 }
 
@@ -73,15 +69,4 @@ pub struct RegistrySetting {
     /// Where projects disagree: who, and what they set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<String>,
-}
-
-/// A source image in a marketplace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct SourceImage {
-    /// `gen1`, `gen2`, `confidential`
-    pub generation: String,
-    /// The target's variables that name it (`image_publisher`, `image_offer`, `image_sku`, …).
-    pub variables: BTreeMap<String, String>,
-    pub source: String,
 }

@@ -47,7 +47,10 @@ pub(super) fn bundle(
         let name = format!("certificates/{store}-{}.cer", &certificate.sha256[..16]);
         files.insert(name, STANDARD.decode(&certificate.content).unwrap_or_default());
     }
-    files.insert("README.md".to_owned(), hcl::rendered(packer, "bundle.md", &context(plan))?.into_bytes());
+    files.insert(
+        "README.md".to_owned(),
+        hcl::render_template(packer, "bundle.md", &context(plan))?.into_bytes(),
+    );
     let lock_text = lock.encode();
     let digest = sha256(lock_text.as_bytes());
     files.insert("imagegen.lock.json".to_owned(), lock_text.into_bytes());

@@ -1,4 +1,4 @@
-//! HCL: blocks chosen by tags that stand in comments, and declarations of variables.
+//! HCL: templates with tags in comments, arguments selected by their variable, and declarations of variables.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use tera::{Context, Tera};
 
 use crate::embedded::Tree;
-use crate::model::target::{Variable, VariableType};
+use crate::model::variable::{Variable, VariableType};
 
 use super::RenderError;
 
@@ -27,7 +27,8 @@ pub fn template(source: &str) -> String {
     text
 }
 
-pub(super) fn rendered(packer: &Tree, path: &str, context: &Value) -> Result<String, RenderError> {
+/// Renders a template of `packer/`.
+pub(super) fn render_template(packer: &Tree, path: &str, context: &Value) -> Result<String, RenderError> {
     let bytes = packer.get(path).ok_or_else(|| RenderError::Missing(path.to_owned()))?;
     let error = |message: String| RenderError::Template { file: path.to_owned(), message };
     let source = std::str::from_utf8(bytes).map_err(|invalid| error(invalid.to_string()))?;
@@ -35,28 +36,68 @@ pub(super) fn rendered(packer: &Tree, path: &str, context: &Value) -> Result<Str
     let text = Tera::new()
         .render_str(&template(source), &context, false)
         .map_err(|invalid| error(invalid.to_string()))?;
-    Ok(squeezed(&text))
+    Ok(join_lines(text.lines().map(str::to_owned).collect()))
 }
 
-/// Chosen blocks bring a blank line each; never two in a row, and none behind a brace.
-fn squeezed(text: &str) -> String {
-    let mut lines: Vec<&str> = Vec::new();
-    for line in text.lines() {
-        let blank = line.trim().is_empty();
-        let after = lines.last().is_none_or(|last| last.trim().is_empty() || last.ends_with('{'));
-        if !(blank && after) {
-            lines.push(line);
-        }
-        if line.trim() == "}" && lines.len() > 1 && lines[lines.len() - 2].trim().is_empty() {
-            let brace = lines.pop().unwrap_or(line);
-            lines.pop();
-            lines.push(brace);
+/// Removes the arguments whose variable the workspace does not declare, then the blocks that became
+/// empty, and aligns the rest as `packer fmt` does.
+pub(super) fn select_arguments(text: &str, is_declared: impl Fn(&str) -> bool) -> String {
+    let undeclared = |line: &str| {
+        let variable = argument(line).and_then(|(_, _, value)| value.strip_prefix("var."));
+        variable.is_some_and(|name| name.chars().all(is_name_character) && !is_declared(name))
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !undeclared(line)) {
+        let opening = lines.iter().rposition(|known| !known.trim().is_empty());
+        match opening {
+            Some(at) if line.trim() == "}" && lines[at].ends_with('{') => lines.truncate(at),
+            _ => lines.push(line.to_owned()),
         }
     }
-    while lines.last().is_some_and(|last| last.trim().is_empty()) {
-        lines.pop();
+    align_arguments(&mut lines);
+    join_lines(lines)
+}
+
+/// Indentation, name and value of a line that holds one argument.
+fn argument(line: &str) -> Option<(&str, &str, &str)> {
+    let name = line.trim_start();
+    let indent = &line[..line.len() - name.len()];
+    let (name, value) = name.split_once('=')?;
+    let name = name.trim_end();
+    (!name.is_empty() && name.chars().all(is_name_character)).then_some((indent, name, value.trim_start()))
+}
+
+fn is_name_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
+}
+
+/// Neighbouring arguments have their `=` in one column.
+fn align_arguments(lines: &mut [String]) {
+    let is_argument = |line: &String| argument(line).is_some();
+    for group in lines.chunk_by_mut(|a, b| is_argument(a) && is_argument(b)) {
+        let width = group.iter().filter_map(|line| Some(argument(line)?.1.len())).max().unwrap_or(0);
+        for line in group {
+            if let Some((indent, name, value)) = argument(line) {
+                *line = format!("{indent}{name:width$} = {value}");
+            }
+        }
     }
-    lines.join("\n") + "\n"
+}
+
+/// Joins lines; blank lines neither repeat nor stand next to a brace.
+fn join_lines(lines: Vec<String>) -> String {
+    let mut kept: Vec<String> = Vec::new();
+    for line in lines {
+        let is_blank = |line: &String| line.trim().is_empty();
+        if is_blank(&line) && kept.last().is_none_or(|last| is_blank(last) || last.ends_with('{')) {
+            continue;
+        }
+        if line.trim() == "}" && kept.last().is_some_and(is_blank) {
+            kept.pop();
+        }
+        kept.push(line);
+    }
+    kept.join("\n").trim_end().to_owned() + "\n"
 }
 
 /// `variables.pkr.hcl`
@@ -157,10 +198,23 @@ mod tests {
         let render = |x: bool| {
             let mut context = Context::new();
             context.insert("x", &x);
-            squeezed(&Tera::new().render_str(&template(source), &context, false).expect("rendered"))
+            let text = Tera::new().render_str(&template(source), &context, false).expect("rendered");
+            join_lines(text.lines().map(str::to_owned).collect())
         };
         assert_eq!(render(true), "a {\n  b = 1\n}\n");
         assert_eq!(render(false), "a {\n}\n");
+    }
+
+    #[test]
+    fn arguments_without_a_declared_variable_are_left_out() {
+        let source = "source \"x\" \"y\" {\n  a_long_name = var.a\n  b           = merge(var.b, var.c)\n\n  \
+                      spot {\n    d = var.d\n  }\n\n  # Why.\n  e = var.e == 1\n}\n";
+        let select = |declared: &[&str]| select_arguments(source, |name| declared.contains(&name));
+        assert_eq!(select(&["a", "d"]), source);
+        assert_eq!(
+            select(&[]),
+            "source \"x\" \"y\" {\n  b = merge(var.b, var.c)\n\n  # Why.\n  e = var.e == 1\n}\n"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::model::plan::{PlannedPacker, PlannedPlugin};
 use crate::model::resource::is_digest;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
-use crate::model::target::Target;
+use crate::model::target::{Plugin, Start, Target};
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
@@ -173,7 +173,7 @@ pub(super) fn packer(
     refusals: &mut Vec<Finding>,
 ) -> Option<PlannedPacker> {
     let choice = selection.packer.clone().unwrap_or_default();
-    let Some(image) = &target.image else {
+    let Some(image) = target.image() else {
         if selection.packer.is_some() {
             refusals.push(
                 Finding::new(
@@ -187,13 +187,13 @@ pub(super) fn packer(
         }
         return None;
     };
-    let plugin = &image.plugin;
-    for name in choice.plugins.keys().filter(|name| **name != plugin.name) {
+    let plugins = image.plugins.as_slice();
+    for name in choice.plugins.keys().filter(|name| plugins.iter().all(|plugin| plugin.name != **name)) {
         refusals.push(
             Finding::new(
                 "packer-plugin",
                 format!("target {} does not use the Packer plugin {name}", target.name),
-                format!("name `{}`, or leave it out", plugin.name),
+                format!("name `{}`, or leave it out", image.plugins.first().name),
             )
             .with_subject("packer")
             .with_source("the target's descriptor"),
@@ -201,16 +201,24 @@ pub(super) fn packer(
     }
     Some(PlannedPacker {
         version: choice.version.unwrap_or_else(|| packer.clone()),
-        plugins: vec![PlannedPlugin {
-            name: plugin.name.clone(),
-            source: plugin.address.clone(),
-            version: choice.plugins.get(&plugin.name).unwrap_or(&plugin.version).clone(),
-        }],
+        plugins: plugins
+            .iter()
+            .map(|plugin| planned_plugin(plugin, choice.plugins.get(&plugin.name)))
+            .collect(),
     })
+}
+
+fn planned_plugin(plugin: &Plugin, version: Option<&Version>) -> PlannedPlugin {
+    PlannedPlugin {
+        name: plugin.name.clone(),
+        source: plugin.address.clone(),
+        version: version.unwrap_or(&plugin.version).clone(),
+    }
 }
 
 /// The update revision that the chosen features need; a source image that is older is refused.
 pub(super) fn minimum_revision(
+    target: &Target,
     windows: &WindowsRelease,
     situation: &Situation,
     features: &[Feature],
@@ -231,8 +239,10 @@ pub(super) fn minimum_revision(
         return 0;
     };
     let revision = update.revision.unwrap_or(0);
-    let image = variables.get("image_version").and_then(serde_json::Value::as_str);
-    // Marketplace versions are `<build>.<revision>.<date>`.
+    let Some(Start::SourceImage { version: Some(version) }) = target.image().map(|image| &image.start) else {
+        return revision;
+    };
+    let image = variables.get(&version.variable).and_then(serde_json::Value::as_str);
     let given = image.and_then(|version| version.split('.').nth(1)?.parse::<u32>().ok());
     if let (Some(given), Some(image)) = (given, image)
         && given < revision
@@ -251,7 +261,7 @@ pub(super) fn minimum_revision(
                     windows.build,
                     update.kb.as_ref().map(|kb| format!(" ({kb})")).unwrap_or_default()
                 ),
-                "choose a newer `image_version`, or `latest`".to_owned(),
+                format!("choose a newer `{}`, or `{}`", version.variable, version.newest),
             )
             .with_subject("windows")
             .with_source(&update.source),

@@ -11,10 +11,11 @@ use crate::model::target::Target;
 use crate::model::url::host;
 
 pub(super) fn choose(target: &Target, selection: &ImageDefinition, refusals: &mut Vec<Finding>) -> Delivery {
-    let default = target.delivery.first().copied().unwrap_or(Delivery::Download);
+    let ways = target.delivery().as_slice();
+    let default = *target.delivery().first();
     let delivery = selection.delivery.unwrap_or(default);
-    if !target.delivery.contains(&delivery) {
-        let instead = if delivery == Delivery::Media && target.delivery.contains(&Delivery::Mirror) {
+    if !ways.contains(&delivery) {
+        let instead = if delivery == Delivery::Media && ways.contains(&Delivery::Mirror) {
             "choose `--delivery mirror --mirror URL`; `imagegen bundle extract --as-mirror DIR` makes what \
              that URL is to serve"
                 .to_owned()
@@ -64,7 +65,7 @@ pub(super) fn check(
                 );
             }
         }
-        Delivery::Download | Delivery::Upload => {}
+        Delivery::Download => {}
     }
     if delivery == Delivery::Media {
         return Vec::new();

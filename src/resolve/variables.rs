@@ -12,7 +12,8 @@ use crate::diagnostic::Finding;
 use crate::model::names::did_you_mean;
 use crate::model::plan::{MissingVariable, PlannedPacker};
 use crate::model::selection::ImageDefinition;
-use crate::model::target::{DefaultFrom, Selector, Target, Variable, VariableType};
+use crate::model::target::Target;
+use crate::model::variable::{DefaultFrom, PluginSupport, Selector, Variable, VariableType};
 use crate::model::windows::WindowsRelease;
 
 use super::Surroundings;
@@ -45,7 +46,7 @@ pub(super) fn choose(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen
     for (name, value) in &given {
         check_given(inputs, &chosen.selectors, name, value, refusals);
     }
-    let images = source_image(inputs, &chosen.selectors);
+    let images = release_values(inputs, &chosen.selectors);
     for variable in inputs.target.variables.iter().filter(|variable| variable.applies(&chosen.selectors)) {
         let default = default_value(inputs, variable, &chosen.selectors, images);
         let value = if variable.sensitive { None } else { given.get(&variable.name).cloned().or(default) };
@@ -204,7 +205,7 @@ fn check_given(
 fn plugin_support(
     inputs: &Inputs<'_>,
     what: &str,
-    support: Option<&crate::model::target::PluginSupport>,
+    support: Option<&PluginSupport>,
     refusals: &mut Vec<Finding>,
 ) {
     let plugin = inputs.packer.and_then(|packer| packer.plugins.first());
@@ -293,16 +294,16 @@ fn check_count(variable: &Variable, count: usize) -> Result<(), String> {
     Ok(())
 }
 
-fn source_image<'a>(
+fn release_values<'a>(
     inputs: &Inputs<'a>,
     selectors: &BTreeMap<String, String>,
 ) -> Option<&'a BTreeMap<String, String>> {
-    let wanted = inputs.target.selectors.iter().find_map(|selector| {
+    let variant = inputs.target.selectors.iter().find_map(|selector| {
         let value = selectors.get(&selector.name)?;
         selector.values.iter().find(|known| known.value == *value)?.source_image.as_ref()
-    })?;
-    let images = inputs.windows.images.get(&inputs.target.name)?;
-    images.iter().find(|image| image.generation == *wanted).map(|image| &image.variables)
+    });
+    let sources = inputs.target.releases.get(&inputs.windows.release)?;
+    sources.iter().find(|source| source.variant.as_ref() == variant).map(|source| &source.variables)
 }
 
 fn default_value(
@@ -315,7 +316,7 @@ fn default_value(
         return None;
     }
     match variable.default_from {
-        Some(DefaultFrom::SourceImage) => image?.get(&variable.name).cloned().map(Value::String),
+        Some(DefaultFrom::WindowsRelease) => image?.get(&variable.name).cloned().map(Value::String),
         Some(DefaultFrom::ImageName) => Some(Value::String(inputs.image_name.clone())),
         None => variable.default.clone(),
     }

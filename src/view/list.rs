@@ -31,16 +31,19 @@ pub type Rows = Vec<(Value, String)>;
 fn list_targets(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.packer.folders("targets") {
-        let target = render::target(&trees.packer, &name)?;
-        let image = target.image.as_ref();
+        let target = render::load_target(&trees.packer, &name)?;
+        let image = target.image();
         let value = json!({
             "name": name, "title": target.title, "builder": image.map(|image| &image.builder),
-            "plugin": image.map(|image| &image.plugin.name),
-            "pluginVersion": image.map(|image| &image.plugin.version), "outputs": target.outputs,
+            "plugins": image.map(|image| image.plugins.as_slice()),
+            "output": image.map(|image| &image.output), "windows": target.releases.keys().collect::<Vec<_>>(),
         });
         let how = image.map_or_else(
             || "without Packer".to_owned(),
-            |image| format!("{}, plugin {} {}", image.builder, image.plugin.name, image.plugin.version),
+            |image| {
+                let plugin = image.plugins.first();
+                format!("{}, plugin {} {}", image.builder, plugin.name, plugin.version)
+            },
         );
         let line = format!("{name:<12} {} ({how})", target.title);
         rows.push((value, line));
@@ -78,7 +81,7 @@ fn list_windows(catalog: &Catalog) -> Result<Rows> {
         let windows = catalog.windows(&name)?;
         let value = json!({
             "release": name, "title": windows.title, "build": windows.build, "channel": windows.channel,
-            "containerTag": windows.container_tag, "images": windows.images.keys().collect::<Vec<_>>(),
+            "containerTag": windows.container_tag,
         });
         let line = format!(
             "{name:<6} {} (build {}, images `{}`)",

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use imagegen::model::kubernetes::Program;
 use imagegen::model::resource::{Resource, WinrmTransport};
+use imagegen::model::target::Platform;
 
 use imagegen::machine::{Expectations, LaterFile, Machine, PortUse, Prediction, fold, predict};
 
@@ -21,6 +22,7 @@ pub(super) struct Plan {
     pub ports: Vec<PortUse>,
     pub programs: BTreeMap<String, Program>,
     pub winrm: Option<WinrmTransport>,
+    platform: Platform,
 }
 
 impl Plan {
@@ -50,6 +52,7 @@ impl Plan {
             .expect("ports"),
             programs,
             winrm: Some(WinrmTransport::Https),
+            platform: Platform::default(),
         }
     }
 
@@ -105,7 +108,8 @@ impl Plan {
         Expectations {
             build: 17763,
             windows: "2019",
-            target: "azure",
+            target: "cloud",
+            platform: &self.platform,
             seals: true,
             later: &self.later,
             ports: &self.ports,

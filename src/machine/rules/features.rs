@@ -54,12 +54,12 @@ fn find_installer<'a>(context: &Context<'a>, feature: &str) -> Option<&'a Resour
 
 /// The feature without which the resource cannot be applied, or cannot hold.
 fn required_feature(context: &Context<'_>, resource: &Resource) -> Option<&'static str> {
-    let target = context.expectations.target;
+    let platform = context.expectations.platform;
     match &resource.kind {
         ResourceKind::ContainerImage(it) => inbox::needed_feature(&it.program),
         ResourceKind::Service(it) => {
             let settings = it.desired.present()?;
-            match inbox::service(&it.service_name, target) {
+            match inbox::service(&it.service_name, platform) {
                 Some(inbox::From::Feature(feature)) if settings.program.is_none() => Some(feature),
                 _ if settings.state == Some(ServiceState::Running) => {
                     inbox::needed_feature(settings.program.as_deref().unwrap_or(&it.service_name))
@@ -69,7 +69,7 @@ fn required_feature(context: &Context<'_>, resource: &Resource) -> Option<&'stat
         }
         ResourceKind::Assertion(it) => {
             let AssertionCheck::Service { service_name, .. } = &it.check else { return None };
-            match inbox::service(service_name, target) {
+            match inbox::service(service_name, platform) {
                 Some(inbox::From::Feature(feature)) => Some(feature),
                 _ => inbox::needed_feature(service_name),
             }

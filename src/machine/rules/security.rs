@@ -63,7 +63,7 @@ fn find_open_path(context: &Context<'_>, file: &str) -> Option<String> {
     let mut inherited = Children::Open;
     for directory in directories {
         let given = find_access(context, &directory, inherited);
-        if let Some(children) = inbox::directory(&paths::key(&directory), context.expectations.target) {
+        if let Some(children) = inbox::directory(&paths::key(&directory), context.expectations.platform) {
             inherited = given.unwrap_or(children);
             continue;
         }

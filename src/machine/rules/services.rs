@@ -77,11 +77,11 @@ fn is_known(context: &Context<'_>, name: &str) -> bool {
 
 /// Whether Windows or a package brings the service. A missing feature is a rule of its own.
 fn is_brought(context: &Context<'_>, name: &str) -> bool {
-    match inbox::service(name, context.expectations.target) {
+    match inbox::service(name, context.expectations.platform) {
         Some(inbox::From::Package(part)) => {
             context.machine.all::<Msi>().any(|(package, _)| package.creates.to_lowercase().contains(part))
         }
-        Some(inbox::From::Windows | inbox::From::Feature(_) | inbox::From::Target(_)) => true,
+        Some(inbox::From::Windows | inbox::From::Feature(_) | inbox::From::Platform) => true,
         None => false,
     }
 }

@@ -1,0 +1,159 @@
+//! Inputs of a target: selectors decide which variables apply.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::version::Version;
+
+/// A choice that decides which variables apply. Given like a variable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Selector {
+    pub name: String,
+    pub description: String,
+    pub default: String,
+    pub values: Vec<SelectorValue>,
+    pub source: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SelectorValue {
+    pub value: String,
+    pub description: String,
+    /// Which variant of the Windows release's source images it needs (`gen2`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_image: Option<String>,
+    /// Values of other selectors that it needs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requires: BTreeMap<String, Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PluginSupport>,
+}
+
+/// Plugin versions that are known to lack and to have something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PluginSupport {
+    pub absent_in: Version,
+    pub present_in: Version,
+}
+
+/// An input variable of the workspace.
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own in the file")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Variable {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: VariableType,
+    pub description: String,
+    /// Selector → values for which the variable applies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub when: BTreeMap<String, Vec<String>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
+    /// Never written anywhere: comes from the environment alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sensitive: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// `windowsRelease`: `windows.json` of the target; `imageName`: derived from Windows and Kubernetes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_from: Option<DefaultFrom>,
+    /// Selector → values for which there is no default.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub default_unless: BTreeMap<String, Vec<String>>,
+    /// Regular expression for texts and for the items of lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_of: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub integer: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_items: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_items: Option<usize>,
+    /// Environment variables it may come from, besides `PKR_VAR_<name>`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
+    /// Variables that must be given with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PluginSupport>,
+    /// Names the image that the build starts from: the lock records it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub base_image: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub example: Option<String>,
+    pub source: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum VariableType {
+    #[serde(rename = "string")]
+    String,
+    #[serde(rename = "number")]
+    Number,
+    #[serde(rename = "bool")]
+    Bool,
+    #[serde(rename = "list(string)")]
+    StringList,
+    #[serde(rename = "map(string)")]
+    StringMap,
+}
+
+impl VariableType {
+    /// As Packer writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Bool => "bool",
+            Self::StringList => "list(string)",
+            Self::StringMap => "map(string)",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DefaultFrom {
+    WindowsRelease,
+    ImageName,
+}
+
+impl Variable {
+    /// Whether the variable applies under the chosen selectors.
+    #[must_use]
+    pub fn applies(&self, selectors: &BTreeMap<String, String>) -> bool {
+        self.when.iter().all(|(name, values)| is_selected(selectors, name, values))
+    }
+
+    /// Whether its default counts under the chosen selectors.
+    #[must_use]
+    pub fn has_default(&self, selectors: &BTreeMap<String, String>) -> bool {
+        !self.default_unless.iter().any(|(name, values)| is_selected(selectors, name, values))
+    }
+
+    /// Environment variables that may give it, Packer's own first.
+    pub fn environment_names(&self) -> impl Iterator<Item = String> {
+        std::iter::once(format!("PKR_VAR_{}", self.name)).chain(self.environment.iter().cloned())
+    }
+}
+
+fn is_selected(selectors: &BTreeMap<String, String>, name: &str, values: &[String]) -> bool {
+    selectors.get(name).is_some_and(|value| values.contains(value))
+}
