@@ -3,13 +3,14 @@
 //! Files are parsed when they are asked for, so that a preview reads a few and the lint all.
 //! Nothing here decides which of them an image gets: that is `resolve`.
 
+mod line;
 mod lint;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::Tree;
@@ -17,13 +18,18 @@ use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::{Feature, Features};
 use crate::model::json::JsonError;
-use crate::model::kubernetes::{FlagTable, KubernetesLine};
+use crate::model::kubernetes::{FlagTable, KubernetesLine, LineFile, ProgramTable, Support};
+use crate::model::line::Minor;
 use crate::model::names::did_you_mean;
 use crate::model::rules::{Contents, Rules};
-use crate::model::version::Version;
-use crate::model::windows::WindowsRelease;
+use crate::model::windows::{WindowsRelease, WindowsSupport};
 
-pub use lint::lint;
+pub use lint::{lint, lint_sources};
+
+const LINES: &str = "kubernetes/lines";
+const SUPPORT: &str = "kubernetes/support.json";
+const PROGRAMS: &str = "kubernetes/programs.json";
+const FLAGS: &str = "kubernetes/flags.json";
 
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
@@ -35,7 +41,9 @@ pub enum CatalogError {
     Unknown { what: &'static str, name: String, suggestion: String },
     #[error("{file}: names itself `{found}`; a file's name and its `{field}` are the same")]
     Name { file: String, field: &'static str, found: String },
-    #[error("{catalog}: {findings} finding(s)")]
+    #[error("{file}: `pause` has no entry for Kubernetes {minor}")]
+    NoPause { file: String, minor: Minor },
+    #[error("{catalog}: {findings} error(s)")]
     Lint { catalog: String, findings: usize },
 }
 
@@ -82,7 +90,7 @@ impl Catalog {
         &self.tree.label
     }
 
-    fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, CatalogError> {
+    fn read<'a, T: Deserialize<'a>>(&'a self, path: &str) -> Result<T, CatalogError> {
         self.tree
             .json(path)?
             .ok_or_else(|| CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() })
@@ -114,32 +122,61 @@ impl Catalog {
         self.names("components")
     }
 
+    /// A Kubernetes line with everything that holds for it.
+    ///
+    /// # Errors
+    /// No such line, or a table that it is made from cannot be read.
+    pub fn kubernetes(&self, minor: Minor) -> Result<KubernetesLine, CatalogError> {
+        line::assemble(&self.line_file(minor)?, &self.support()?, &self.windows_support()?)
+            .ok_or_else(|| CatalogError::NoPause { file: self.file(SUPPORT), minor })
+    }
+
     /// # Errors
     /// No such line, or its file is not one.
-    pub fn kubernetes(&self, minor: &str) -> Result<KubernetesLine, CatalogError> {
-        let path = Self::known("Kubernetes version", minor, &self.kubernetes_minors(), "kubernetes")?;
-        let line: KubernetesLine = self.read(&path)?;
-        self.check_name(&path, "minor", minor, &line.minor)?;
+    pub fn line_file(&self, minor: Minor) -> Result<LineFile, CatalogError> {
+        let name = minor.to_string();
+        let path = Self::known("Kubernetes version", &name, &self.names(LINES), LINES)?;
+        let line: LineFile = self.read(&path)?;
+        self.check_name(&path, "minor", &name, &line.minor.to_string())?;
         Ok(line)
     }
 
-    /// Known minor versions, ascending.
+    /// # Errors
+    /// The file is missing or not a support table.
+    pub fn support(&self) -> Result<Support, CatalogError> {
+        self.read(SUPPORT)
+    }
+
+    /// Known lines, ascending.
     #[must_use]
-    pub fn kubernetes_minors(&self) -> Vec<String> {
-        let mut minors: Vec<Version> = self
-            .names("kubernetes")
-            .iter()
-            .filter(|name| name.starts_with(|c: char| c.is_ascii_digit()))
-            .filter_map(|name| name.parse().ok())
-            .collect();
+    pub fn kubernetes_minors(&self) -> Vec<Minor> {
+        let mut minors: Vec<Minor> = self.names(LINES).iter().filter_map(|name| name.parse().ok()).collect();
         minors.sort();
-        minors.into_iter().map(String::from).collect()
+        minors
+    }
+
+    /// Flags, feature gates and configuration fields of the programs of all lines.
+    ///
+    /// # Errors
+    /// The file is missing or not a table of programs.
+    pub fn programs(&self) -> Result<ProgramTable<'_>, CatalogError> {
+        self.read(PROGRAMS)
+    }
+
+    /// Which Kubernetes releases each Windows release supports.
+    fn windows_support(&self) -> Result<Vec<WindowsSupport>, CatalogError> {
+        self.tree
+            .list("windows")
+            .iter()
+            .filter(|path| path.ends_with(".json"))
+            .map(|path| self.read(path))
+            .collect()
     }
 
     /// # Errors
     /// The file is missing or not a flag table.
     pub fn flags(&self) -> Result<FlagTable, CatalogError> {
-        self.read("kubernetes/flags.json")
+        self.read(FLAGS)
     }
 
     /// # Errors

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::digest;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 
 use crate::model::json::{self, JsonError};
 
@@ -72,7 +72,7 @@ impl Tree {
     ///
     /// # Errors
     /// The file is not such a value. Files of a directory are people's, and parsed strictly.
-    pub fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, JsonError> {
+    pub fn json<'a, T: Deserialize<'a>>(&'a self, path: &str) -> Result<Option<T>, JsonError> {
         let file = format!("{}/{path}", self.label);
         let parse = match self.files {
             Files::Embedded(_) => json::parse_embedded,

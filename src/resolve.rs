@@ -61,6 +61,7 @@ pub fn resolve(
     let windows = choices::windows(catalog, &line, &kubernetes, selection, &mut refusals)?;
     let runtime = choices::runtime(&line, selection, &mut refusals);
     let host_access = choices::host_access(catalog, &line, runtime, selection, &mut refusals)?;
+    let choice = catalog.component(runtime.as_str())?.choice(line.minor).cloned();
     let delivery = delivery::choose(&target, selection, &mut refusals);
     let mut situation = Situation {
         target: target.name.clone(),
@@ -68,7 +69,7 @@ pub fn resolve(
         windows: windows.release.clone(),
         kubernetes: kubernetes.clone(),
         runtime,
-        runtime_version: groups::component_version(&line, runtime.as_str(), selection, updated),
+        runtime_version: groups::component_version(choice.as_ref(), runtime.as_str(), selection, updated),
         cni: selection.cni.unwrap_or(Cni::None),
         host_access,
         delivery,
@@ -115,6 +116,7 @@ pub fn resolve(
     if !refusals.is_empty() {
         return Err(ResolveError::Refused(refusals));
     }
+    warnings.extend(kubernetes::missing_survey(catalog, &line)?);
     warnings.extend(kubernetes::security_floor(&line, &kubernetes));
     warnings.extend(unpinned_warnings(&groups));
     let updated = used(updated, &kubernetes, &groups, selection);

@@ -11,7 +11,7 @@ use crate::machine::{LaterFile, Machine, PortUse};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::Features;
-use crate::model::kubernetes::{FlagTable, KubernetesLine};
+use crate::model::kubernetes::{FlagTable, LineFile, ProgramTable, Support};
 use crate::model::overrides::Overrides;
 use crate::model::policy::Policy;
 use crate::model::resource::GuestPlan;
@@ -44,7 +44,7 @@ pub fn list_schemas() -> Vec<(&'static str, Schema)> {
         ("image", schema_for!(BakedImage)),
         ("image-definition", schema_for!(ImageDefinition)),
         ("join-input", schema_for!(JoinInput)),
-        ("kubernetes", schema_for!(KubernetesLine)),
+        ("kubernetes-line", schema_for!(LineFile)),
         ("later", schema_for!(Vec<LaterFile>)),
         ("lock", schema_for!(Lock)),
         ("machine", schema_for!(Machine)),
@@ -54,10 +54,12 @@ pub fn list_schemas() -> Vec<(&'static str, Schema)> {
         ("plan", schema_for!(PlanOutput<'_>)),
         ("policy", schema_for!(Policy)),
         ("ports", schema_for!(Vec<PortUse>)),
+        ("programs", schema_for!(ProgramTable<'_>)),
         ("render", schema_for!(RenderOutput)),
         ("rules", schema_for!(Rules)),
         ("scripts", schema_for!(ScriptList)),
         ("step", schema_for!(Step)),
+        ("support", schema_for!(Support)),
         ("target", schema_for!(Target)),
         ("target-windows", schema_for!(TargetReleases)),
         ("verify", schema_for!(crate::inspect::VerifyOutput)),

@@ -20,7 +20,6 @@ use crate::io::fs;
 use crate::lock::{Lock, LockError};
 use crate::machine::{Expectations, Prediction, predict};
 use crate::model::json;
-use crate::model::kubernetes::Program;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
@@ -255,7 +254,7 @@ pub fn resolve_locked_definition(
 /// A step is wrong, or the predicted machine could not work.
 pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)> {
     let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
-    let programs = collect_programs(plan, trees)?;
+    let programs = trees.catalog.programs()?.programs_of(plan.line.minor);
     let image = plan.target.image();
     let platform = image.map(|image| image.platform.clone()).unwrap_or_default();
     let step_file = |id: &str| guest.step_files.get(id).cloned().unwrap_or_else(|| id.to_owned());
@@ -279,20 +278,4 @@ pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)
         return Ok((guest, prediction));
     }
     Err(RenderError::Machine(prediction.problems).into())
-}
-
-/// What this line's programs know. A gate that graduated is hidden from their help and accepted
-/// still, until it is removed: gates of the line before are taken along.
-fn collect_programs(plan: &Plan, trees: &Trees) -> Result<BTreeMap<String, Program>> {
-    let mut programs = plan.line.programs.clone();
-    let minors = trees.catalog.kubernetes_minors();
-    let before = minors.iter().position(|minor| *minor == plan.line.minor).and_then(|at| at.checked_sub(1));
-    if let Some(before) = before.and_then(|at| minors.get(at)) {
-        for (name, program) in trees.catalog.kubernetes(before)?.programs {
-            if let Some(known) = programs.get_mut(&name) {
-                known.feature_gates.extend(program.feature_gates);
-            }
-        }
-    }
-    Ok(programs)
 }

@@ -13,6 +13,7 @@ use crate::diagnostic::{Error, InputError, Result};
 use crate::fetch::{FetchError, Fetcher};
 use crate::model::component::Component;
 use crate::model::evidence::ProofKind;
+use crate::model::line::Minor;
 use crate::model::overrides::mirrored;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::selection::ImageDefinition;
@@ -144,7 +145,7 @@ impl Upstreams<'_> {
             row.held = row.held.or(Some("the catalog knows no list of its releases".to_owned()));
             return Ok(row);
         };
-        let url = upstream.url(&self.plan.line.minor);
+        let url = upstream.url(&self.plan.line.minor.to_string());
         let moved = mirrored(&self.definition.overrides, &url);
         let (url, names) = moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
         let list = match self.fetch_small(subject, &url, &names, LARGEST_LIST)? {
@@ -183,7 +184,7 @@ impl Upstreams<'_> {
     fn hold_reason(&self, subject: &Subject<'_>) -> Option<String> {
         if subject.name == KUBERNETES {
             let asked = self.definition.kubernetes.as_deref().unwrap_or("stable").trim_start_matches('v');
-            if asked != "stable" && asked != self.plan.line.minor {
+            if asked != "stable" && asked != self.plan.line.minor.to_string() {
                 return Some(format!("the selection names {asked}, not a line"));
             }
         } else if self.definition.components.contains_key(subject.name) {
@@ -203,9 +204,9 @@ impl Upstreams<'_> {
             return false;
         }
         if subject.name == KUBERNETES {
-            return version.minor() == self.plan.line.minor;
+            return Minor::of(version) == Some(self.plan.line.minor);
         }
-        let choice = self.plan.line.components.get(subject.name);
+        let choice = subject.component.choice(self.plan.line.minor);
         choice.is_none_or(|choice| choice.allowed.contains(version))
             && subject.component.releases.iter().any(|release| release.versions.contains(version))
     }

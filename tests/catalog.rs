@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use imagegen::catalog::{Catalog, lint};
+use imagegen::catalog::{Catalog, Severity, lint};
 use imagegen::embedded::Tree;
 use serde_json::{Value, json};
 
@@ -12,8 +12,14 @@ use crate::support::{Test, files, root};
 fn what_ships_has_no_findings() {
     let findings = lint(&Catalog::new(Tree::manifests()));
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    assert!(lines.is_empty(), "{}", lines.join("\n"));
+    // 1.37 came after the survey.
+    let known: Vec<&str> =
+        findings.iter().filter(|it| it.severity == Severity::Warning).map(|it| it.rule).collect();
+    assert!(lines.len() == 1 && known == ["not-surveyed"], "{}", lines.join("\n"));
 }
+
+/// A source that has the form.
+const SOURCE: &str = "https://example.com/facts";
 
 fn hex(digit: &str, length: usize) -> String {
     digit.repeat(length)
@@ -28,27 +34,42 @@ fn small() -> BTreeMap<String, Value> {
     let component = |name: &str| {
         json!({
             "name": name, "summary": "s", "license": "MIT", "purl": "pkg:generic/x@{version}",
+            "choices": [{ "kubernetes": "*", "default": "1.0.0", "allowed": "<2.0.0", "reason": "r", "source": SOURCE }],
             "releases": [{ "versions": "<9.0.0", "url": "https://x.example/{version}", "kind": "exe", "source": "s" }],
             "pins": [pin("1.0.0", "sha256", &hex("a", 64)), pin("1.1.0", "sha256", &hex("b", 64))]
         })
     };
-    let line = json!({
-        "minor": "1.20", "patches": ["1.20.0"], "latest": "1.20.0",
-        "windows": [{ "value": "2019", "source": "s" }],
-        "runtimes": [{ "name": "containerd", "reason": "r", "source": "s" }],
-        "hostAccess": [{ "name": "services", "reason": "r", "source": "s" }],
-        "cri": ["v1alpha2"], "pause": { "kubeadmDefault": "p:1", "default": "p:1", "source": "s" },
-        "components": { "containerd": { "default": "1.0.0", "allowed": "<2.0.0", "reason": "r", "source": "s" } },
-        "kubeadmApi": ["v1beta2"], "kubeletConfigMap": "c", "securityFloor": [], "programs": {}, "configuration": {},
-        "source": "s"
+    let range = |name: &str, field: &str| json!([{ "kubernetes": "*", name: field, "reason": "r", "source": SOURCE }]);
+    let api = |api: &str| json!([{ "kubernetes": "*", "api": api, "source": SOURCE }]);
+    let support = json!({
+        "runtimes": range("name", "containerd"), "hostAccess": range("name", "services"),
+        "cri": api("v1"), "kubeadmApi": api("v1beta3"),
+        "pause": [{ "kubernetes": "*", "kubeadm": "p:1", "image": "p:1", "source": SOURCE }],
+        "security": [{ "cve": "CVE-1", "fixed": ["1.20.1", "1.21.1"], "source": SOURCE }]
+    });
+    let line = |minor: &str| json!({ "minor": minor, "patches": [format!("{minor}.0"), format!("{minor}.1")], "source": SOURCE });
+    let survey = |minor: &str| json!({ "minor": minor, "release": format!("{minor}.0") });
+    let programs = json!({
+        "source": SOURCE,
+        "surveyed": [survey("1.19"), survey("1.20"), survey("1.21")],
+        "programs": { "kubelet": { "flags": [
+            { "name": "a", "since": "1.19", "until": "1.19" }, { "name": "a", "since": "1.21" },
+            { "name": "b", "since": "1.19", "until": "1.20" }
+        ] } },
+        "configuration": { "KubeletConfiguration": [{ "name": "address", "since": "1.19" }] }
     });
     let windows = json!({
         "release": "2019", "title": "t", "build": 17763, "channel": "ltsc", "containerTag": "1809",
+        "kubernetes": [{ "versions": ">=1.19.0", "default": true, "source": SOURCE }],
         "runsImagesOf": [17763], "pause": ["p:1"], "minimumUpdates": [], "registry": [], "source": "s"
     });
     [
         ("components/containerd.json", component("containerd")),
-        ("kubernetes/1.20.json", line),
+        ("kubernetes/lines/1.19.json", line("1.19")),
+        ("kubernetes/lines/1.20.json", line("1.20")),
+        ("kubernetes/lines/1.21.json", line("1.21")),
+        ("kubernetes/support.json", support),
+        ("kubernetes/programs.json", programs),
         ("kubernetes/flags.json", json!({ "flags": [], "featureGates": [] })),
         ("windows/2019.json", windows),
         (
@@ -72,8 +93,20 @@ fn findings(files: &BTreeMap<String, Value>) -> Vec<String> {
 fn each_rule_has_a_catalog_that_breaks_it() {
     assert_eq!(findings(&small()), Vec::<String>::new());
     let component = "components/containerd.json";
-    let line = "kubernetes/1.20.json";
-    let flag = |versions: &str| json!({ "program": "kubelet", "flag": "--x", "versions": versions, "reason": "r", "source": "s" });
+    let (line, support, programs) =
+        ("kubernetes/lines/1.20.json", "kubernetes/support.json", "kubernetes/programs.json");
+    let flag = |versions: &str| json!({ "program": "kubelet", "flag": "--x", "versions": versions, "reason": "r", "source": SOURCE });
+    let choice = |range: &str| json!({ "kubernetes": range, "default": "1.0.0", "allowed": "<2.0.0", "reason": "r", "source": SOURCE });
+    let runtime =
+        |range: &str| json!({ "kubernetes": range, "name": "containerd", "reason": "r", "source": SOURCE });
+    let pause =
+        |range: &str| json!({ "kubernetes": range, "kubeadm": "p:1", "image": "p:1", "source": SOURCE });
+    let access =
+        |range: &str| json!({ "kubernetes": range, "name": "services", "reason": "r", "source": SOURCE });
+    let api = |range: &str| json!({ "kubernetes": range, "api": "v1", "source": SOURCE });
+    let supported =
+        |versions: &str, default: bool| json!({ "versions": versions, "default": default, "source": SOURCE });
+    let name = |name: &str, since: &str, until: &str| json!({ "name": name, "since": since, "until": until });
     for (file, pointer, value, said) in [
         (component, "/pins/1/digest", json!(hex("a", 64)), "1.0.0 and 1.1.0 have the same digest"),
         (
@@ -112,25 +145,129 @@ fn each_rule_has_a_catalog_that_breaks_it() {
         ),
         (component, "/name", json!("other"), "names itself `other`"),
         (component, "/pins/0/colour", json!(1), "unknown key `colour`"),
-        (line, "/latest", json!("1.20.9"), "latest 1.20.9 is not one of patches [unreachable-default]"),
+        (line, "/patches", json!([]), "no patch release is known [unreachable-default]"),
+        (line, "/patches", json!(["1.20.1", "1.20.0"]), "patch releases are not ascending [order]"),
         (
             line,
             "/patches",
             json!(["1.20.0", "1.21.0"]),
             "a patch release is not of 1.20 [dangling-reference]",
         ),
-        (line, "/windows/0/value", json!("2031"), "no windows/2031.json [dangling-reference]"),
         (
-            line,
-            "/components/containerd/default",
+            component,
+            "/choices/0/default",
             json!("2.5.0"),
             "the default 2.5.0 is outside `<2.0.0` [unreachable-default]",
         ),
         (
-            line,
-            "/runtimes/0/name",
-            json!("docker"),
-            "runtime docker has no version in components [unreachable-default]",
+            component,
+            "/choices",
+            json!([choice("<1.21"), choice(">=1.20")]),
+            "`choices`: containerd: `<1.21` and `>=1.20` overlap [overlapping-ranges]",
+        ),
+        (
+            component,
+            "/choices",
+            json!([choice("<1.20"), choice(">=1.21")]),
+            "`choices`: containerd: no entry for Kubernetes 1.20 [missing-range]",
+        ),
+        (
+            component,
+            "/choices",
+            json!([choice("<1.21")]),
+            "runtime containerd has no version for Kubernetes 1.21 [missing-range]",
+        ),
+        (component, "/choices/0/kubernetes", json!(">=1.20.3"), "is not a range of Kubernetes lines"),
+        (component, "/choices/0/source", json!("my notes"), "choices[0].source: `my notes` is not a URL"),
+        (support, "/runtimes/0/name", json!("nothing"), "no components/nothing.json [dangling-reference]"),
+        (
+            support,
+            "/runtimes",
+            json!([runtime("<1.20"), runtime("*")]),
+            "`runtimes`: containerd: `<1.20` and `*` overlap [overlapping-ranges]",
+        ),
+        (
+            support,
+            "/runtimes",
+            json!([runtime(">=1.20")]),
+            "`runtimes` has no entry for Kubernetes 1.19 [missing-range]",
+        ),
+        (
+            support,
+            "/hostAccess",
+            json!([access("<1.20")]),
+            "`hostAccess` has no entry for Kubernetes 1.21 [missing-range]",
+        ),
+        (support, "/cri", json!([api(">=1.21")]), "`cri` has no entry for Kubernetes 1.19 [missing-range]"),
+        (
+            support,
+            "/kubeadmApi",
+            json!([api("<1.20"), api("<1.20")]),
+            "`kubeadmApi`: v1: `<1.20` and `<1.20` overlap [overlapping-ranges]",
+        ),
+        (
+            support,
+            "/pause",
+            json!([pause("<1.20"), pause(">=1.21")]),
+            "`pause` has no entry for Kubernetes 1.20 [missing-range]",
+        ),
+        (
+            support,
+            "/pause",
+            json!([pause("<1.21"), pause(">=1.20")]),
+            "`pause`: pause image: `<1.21` and `>=1.20` overlap [overlapping-ranges]",
+        ),
+        (
+            support,
+            "/security/0/fixed",
+            json!(["1.19.1", "1.21.1"]),
+            "CVE-1: no fixed release of Kubernetes 1.20 [missing-range]",
+        ),
+        (
+            support,
+            "/security/0/fixed",
+            json!(["1.21.1", "1.20.1"]),
+            "one release of each line, ascending [order]",
+        ),
+        (support, "/pause/0/source", json!("windows-node-spec 4.2"), "names notes that a reader cannot open"),
+        (
+            "windows/2019.json",
+            "/kubernetes",
+            json!([supported("<1.20.0", true)]),
+            "no Windows release is the default of Kubernetes 1.20.0 [missing-range]",
+        ),
+        (
+            "windows/2019.json",
+            "/kubernetes",
+            json!([supported(">=1.19.0", true), supported(">=1.20.1", false)]),
+            "`kubernetes`: `>=1.19.0` and `>=1.20.1` overlap [overlapping-ranges]",
+        ),
+        ("windows/2019.json", "/pause", json!([]), "no pause image holds this build"),
+        (
+            programs,
+            "/programs/kubelet/flags/1/since",
+            json!("1.19"),
+            "kubelet flags: a: ranges overlap [overlapping-ranges]",
+        ),
+        (
+            programs,
+            "/programs/kubelet/flags/2",
+            name("b", "1.20", "1.19"),
+            "kubelet flags: b: `until` is before `since` [missing-range]",
+        ),
+        (
+            programs,
+            "/programs/kubelet/flags/2",
+            name("b", "1.18", "1.19"),
+            "kubelet flags: b: a range starts or ends with a line that is not surveyed [dangling-reference]",
+        ),
+        (programs, "/programs/kubelet/flags/0/name", json!("c"), "kubelet flags: a stands after c [order]"),
+        (programs, "/surveyed/1/release", json!("1.18.0"), "1.18.0 is no release of a known line 1.20"),
+        (
+            programs,
+            "/surveyed",
+            json!([{ "minor": "1.19", "release": "1.19.0" }, { "minor": "1.21", "release": "1.21.0" }]),
+            "warning: m/kubernetes/programs.json: the programs of Kubernetes 1.20 are not surveyed",
         ),
         (
             "contents.json",
@@ -141,7 +278,7 @@ fn each_rule_has_a_catalog_that_breaks_it() {
         (
             "rules.json",
             "/refusals",
-            json!([{ "id": "r", "components": { "nothing": "*" }, "reason": "r", "instead": "i", "source": "s" }]),
+            json!([{ "id": "r", "components": { "nothing": "*" }, "reason": "r", "instead": "i", "source": SOURCE }]),
             "r: no components/nothing.json [dangling-reference]",
         ),
         (
@@ -165,6 +302,51 @@ fn each_rule_has_a_catalog_that_breaks_it() {
     let first = releases[0].clone();
     releases.as_array_mut().expect("list").push(first);
     assert!(findings(&files).iter().any(|finding| finding.contains("[overlapping-ranges]")));
+    let mut files = small();
+    let mut other = files["windows/2019.json"].clone();
+    other["release"] = json!("2022");
+    files.insert("windows/2022.json".to_owned(), other);
+    let found = findings(&files);
+    assert!(found.iter().any(|finding| finding.contains("1.19.0 has the defaults 2019, 2022")), "{found:#?}");
+}
+
+/// A name that vanishes and comes back is known where it is, and nowhere else.
+#[test]
+fn programs_know_what_their_line_has() {
+    let files = small().into_iter().map(|(path, value)| (path, value.to_string().into_bytes())).collect();
+    let catalog = Catalog::new(Tree::loaded("m".to_owned(), files));
+    let table = catalog.programs().expect("programs");
+    for (minor, flags) in [("1.19", &["a", "b"][..]), ("1.20", &["b"]), ("1.21", &["a"])] {
+        assert_eq!(table.programs_of(minor.parse().expect(minor))["kubelet"].flags, flags, "{minor}");
+    }
+    assert!(table.programs_of("1.22".parse().expect("a line")).is_empty());
+    let shipped = Catalog::new(Tree::manifests());
+    let shipped = shipped.programs().expect("programs");
+    for (minor, known) in [("1.28", true), ("1.29", true), ("1.30", true), ("1.33", true), ("1.34", false)] {
+        // Listed by 1.28 and by 1.30 to 1.32. The gates of the line before count.
+        let gates = &shipped.programs_of(minor.parse().expect(minor))["kubelet"].feature_gates;
+        assert_eq!(gates.iter().any(|gate| gate == "SeparateCacheWatchRPC"), known, "{minor}");
+    }
+}
+
+#[test]
+fn a_line_that_is_not_surveyed_is_loud() {
+    let message = "the programs of Kubernetes 1.37 are not surveyed";
+    for line in ["plan --target azure --k8s 1.37", "catalog lint", "explain kubelet --k8s 1.37"] {
+        let ran = Test::new().line(line).succeeds();
+        assert!(
+            format!("{}{}", ran.stdout, ran.stderr).contains(message),
+            "{line}: {} {}",
+            ran.stdout,
+            ran.stderr
+        );
+    }
+    let plan = Test::new().line("plan --target azure --k8s 1.37 --format json").succeeds().stdout;
+    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+    let warnings = plan["warnings"].as_array().expect("warnings");
+    assert!(warnings.iter().any(|warning| warning["id"] == "not-surveyed" && warning["subject"] == "1.37"));
+    let surveyed = Test::new().line("plan --target azure --k8s 1.36.4 --format json").succeeds().stdout;
+    assert!(!surveyed.contains("not-surveyed"));
 }
 
 fn set(file: &mut Value, pointer: &str, value: Value) {
@@ -183,10 +365,10 @@ fn another_catalog_takes_the_place_of_the_built_in_one() {
         test = test.file(&format!("mine/{name}"), std::str::from_utf8(&bytes).expect("UTF-8"));
     }
     let test = test.line("--manifests mine catalog lint");
-    assert!(test.succeeds().stderr.contains("mine: nothing found"));
+    assert!(test.succeeds().stderr.contains("mine: no errors, 1 warning(s)"));
     let broken = test.text("mine/components/crictl.json").replacen("\"summary\"", "\"sumary\"", 1);
     let test = test.file("mine/components/crictl.json", &broken);
-    let ran = test.fails(3, &["mine: 1 finding(s)"]);
+    let ran = test.fails(3, &["mine: 1 error(s)"]);
     assert!(ran.stdout.contains("mine/components/crictl.json:"), "{}", ran.stdout);
     Test::new().line("--manifests nowhere list windows").fails(3, &["nowhere"]);
 }

@@ -75,7 +75,7 @@ fn plan(
 ) -> Option<Plan> {
     let packer = Tree::packer();
     let selection = ImageDefinition {
-        kubernetes: Some(line.minor.clone()),
+        kubernetes: Some(line.minor.to_string()),
         runtime: Some(runtime),
         host_access: Some(access),
         cni: Some(cni),
@@ -99,7 +99,7 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut refused = BTreeSet::new();
     for minor in catalog.kubernetes_minors() {
-        let line = catalog.kubernetes(&minor).expect("line");
+        let line = catalog.kubernetes(minor).expect("line");
         for (runtime, access, cni) in situations() {
             let known = line.host_access.iter().any(|choice| choice.name == access.as_str())
                 && line.runtimes.iter().any(|choice| choice.name == runtime.as_str());
@@ -167,7 +167,7 @@ fn every_situation_gives_manifests_that_its_kubernetes_serves() {
     let cases = matrix();
     assert!(cases.len() > 300, "{}", cases.len());
     for case in cases {
-        let minor: u32 = case.line.minor.strip_prefix("1.").expect("minor").parse().expect("number");
+        let minor: u32 = case.line.minor.to_string()[2..].parse().expect("number");
         let mut seen = BTreeSet::new();
         for (at, document) in case.documents() {
             let text = |name: &str| document[name].as_str().unwrap_or_else(|| panic!("{at}: no {name}"));
@@ -318,10 +318,8 @@ fn pods_go_to_windows_with_images_that_are_fixed() {
 /// Arguments of kube-proxy are flags and gates that the program of the line has.
 #[test]
 fn arguments_are_known_to_the_programs() {
-    let lines: Vec<KubernetesLine> = {
-        let catalog = Catalog::new(Tree::manifests());
-        catalog.kubernetes_minors().iter().map(|minor| catalog.kubernetes(minor).expect("line")).collect()
-    };
+    let catalog = Catalog::new(Tree::manifests());
+    let table = catalog.programs().expect("programs");
     let mut checked = 0;
     for case in matrix() {
         let Some((at, map)) = case
@@ -334,21 +332,15 @@ fn arguments_are_known_to_the_programs() {
         let text =
             |name: &str| map["data"][name].as_str().unwrap_or_else(|| panic!("{at}: no {name}")).to_owned();
         let arguments: Vec<String> = serde_json::from_str(&text("arguments.json")).expect("JSON");
-        let place = lines.iter().position(|line| line.minor == case.line.minor).expect("line");
-        // The newest line's programs are not known yet: those of the line before stand for them.
-        let program = |at: usize| {
-            lines[..=at].iter().rev().find_map(|line| line.programs.get("kube-proxy")).expect("program")
-        };
+        // Programs of the nearest surveyed line stand for those of a line that is not surveyed.
+        let survey = table.nearest_survey(case.line.minor).expect("a surveyed line");
+        let program = table.programs_of(survey.minor).remove("kube-proxy").expect("program");
         for argument in &arguments {
             let (flag, value) = argument.trim_start_matches('-').split_once('=').expect("value");
-            assert!(
-                program(place).flags.iter().any(|known| known.trim_start_matches('-') == flag),
-                "{at}: {flag}"
-            );
+            assert!(program.flags.iter().any(|known| known == flag), "{at}: {flag}");
             if flag == "feature-gates" {
                 let gate = value.split('=').next().expect("gate").to_owned();
-                let known = [place.saturating_sub(1), place];
-                assert!(known.iter().any(|at| program(*at).feature_gates.contains(&gate)), "{at}: {gate}");
+                assert!(program.feature_gates.contains(&gate), "{at}: {gate}");
             }
             checked += 1;
         }

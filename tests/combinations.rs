@@ -57,7 +57,7 @@ fn everything_that_the_tables_allow_is_planned_and_predicted() {
     let trees = read_trees(None).expect("the catalog");
     let mut made_of: BTreeSet<String> = BTreeSet::new();
     for minor in trees.catalog.kubernetes_minors() {
-        let line = trees.catalog.kubernetes(&minor).expect("line");
+        let line = trees.catalog.kubernetes(minor).expect("line");
         for (at, cni) in Cni::ALL.iter().enumerate() {
             for (turn, access) in line.host_access.iter().enumerate() {
                 for runtime in &line.runtimes {
@@ -73,14 +73,17 @@ fn everything_that_the_tables_allow_is_planned_and_predicted() {
                     let Some((guest, machine)) = made(&selection, &trees) else { continue };
                     check(&selection, &machine);
                     check_join(&selection, &guest, &machine);
-                    for part in [minor.as_str(), cni.as_str(), windows, &access.name, &runtime.name] {
+                    for part in
+                        [minor.to_string().as_str(), cni.as_str(), windows, &access.name, &runtime.name]
+                    {
                         made_of.insert(part.to_owned());
                     }
                 }
             }
         }
     }
-    let all = trees.catalog.kubernetes_minors().into_iter().chain(Cni::ALL.iter().map(ToString::to_string));
+    let minors = trees.catalog.kubernetes_minors();
+    let all = minors.iter().map(ToString::to_string).chain(Cni::ALL.iter().map(ToString::to_string));
     let all = all.chain(HostAccess::ALL.iter().map(ToString::to_string));
     let all = all.chain(Runtime::ALL.iter().map(ToString::to_string));
     let missing: Vec<String> = all.filter(|name| !made_of.contains(name)).collect();

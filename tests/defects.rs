@@ -268,7 +268,7 @@ fn d11_every_release_is_made_by_some_line() {
     let trees = read_trees(None).expect("the catalog");
     let mut made = BTreeSet::new();
     for minor in trees.catalog.kubernetes_minors() {
-        let line = trees.catalog.kubernetes(&minor).expect("line");
+        let line = trees.catalog.kubernetes(minor).expect("line");
         made.extend(line.windows.into_iter().map(|windows| windows.value));
     }
     let all: BTreeSet<String> = trees.catalog.windows_names().into_iter().collect();

@@ -89,7 +89,7 @@ fn every_line_on_every_windows_gets_a_plan_without_residue_of_a_build() {
     let catalog = Catalog::new(Tree::manifests());
     let mut pairs = 0;
     for minor in catalog.kubernetes_minors() {
-        let line = catalog.kubernetes(&minor).unwrap();
+        let line = catalog.kubernetes(minor).unwrap();
         for windows in &line.windows {
             let selection = format!("--target host --k8s {} --windows {}", line.latest, windows.value);
             let test = Test::new().line("build --no-bake --out o").line(&selection);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::catalog::{CatalogError, lint};
 use crate::cli::CatalogWhat;
-use crate::diagnostic::Result;
+use crate::diagnostic::{Finding, Result, Severity};
 use crate::io::fs;
 use crate::ui::Printer;
 
@@ -21,13 +21,18 @@ pub(super) fn catalog(what: &CatalogWhat, manifests: Option<&Path>, printer: &Pr
         CatalogWhat::Lint => {
             let trees = read_trees(manifests)?;
             let findings = lint(&trees.catalog);
-            printer.result(&findings, || findings.iter().map(|finding| format!("{finding}\n")).collect())?;
-            if findings.is_empty() {
-                printer.note(&format!("{}: nothing found", trees.catalog.label()));
+            printer.result(&findings, || findings.iter().map(format_finding).collect())?;
+            let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+            if errors == 0 {
+                printer.note(&format!("{}: no errors, {} warning(s)", trees.catalog.label(), findings.len()));
                 return Ok(());
             }
-            Err(CatalogError::Lint { catalog: trees.catalog.label().to_owned(), findings: findings.len() }
-                .into())
+            Err(CatalogError::Lint { catalog: trees.catalog.label().to_owned(), findings: errors }.into())
         }
     }
+}
+
+fn format_finding(finding: &Finding) -> String {
+    let prefix = if finding.severity == Severity::Warning { "warning: " } else { "" };
+    format!("{prefix}{finding}\n")
 }

@@ -14,6 +14,9 @@ pub(super) fn explain(args: &ExplainArgs, manifests: Option<&Path>, printer: &Pr
         "for Kubernetes {}, Windows {}, target {}",
         plan.kubernetes, plan.windows.release, plan.target.name
     ));
+    for warning in plan.warnings.iter().filter(|warning| warning.id == "not-surveyed") {
+        printer.warning(&warning.message);
+    }
     printer.result(&found, || found.iter().map(format_explanation).collect())
 }
 

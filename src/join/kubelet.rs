@@ -1,9 +1,7 @@
 //! Arguments of the kubelet that this node alone gets, held against the program of its version.
 
-use std::collections::BTreeSet;
-
 use crate::catalog::Catalog;
-use crate::model::kubernetes::{KubernetesLine, Program};
+use crate::model::kubernetes::{Program, ProgramTable};
 use crate::model::names::did_you_mean;
 use crate::model::plan::Plan;
 
@@ -73,78 +71,51 @@ fn argument(
         let instead = format!("leave it out (`imagegen explain --{name}` says why it is as it is)");
         return Ok(Err(Finding::new("argument-of-the-image", message, instead)));
     }
-    let Some(program) = program(plan, catalog)? else { return Ok(Ok((name.to_owned(), value.to_owned()))) };
-    if !knows(&program, name) {
-        return Ok(Err(unknown(name, plan, catalog, &program)?));
+    let table = catalog.programs()?;
+    let Some(program) = known_kubelet(plan, &table) else {
+        return Ok(Ok((name.to_owned(), value.to_owned())));
+    };
+    if !program.flags.iter().any(|flag| flag == name) {
+        return Ok(Err(unknown_flag(name, plan, &table, &program)));
     }
     if name == "feature-gates"
-        && let Some(problem) = gates(value, plan, catalog)?
+        && let Some(problem) = check_gates(value, plan, &program)
     {
         return Ok(Err(problem));
     }
     Ok(Ok((name.to_owned(), value.to_owned())))
 }
 
-/// The line's kubelet; while it is not known yet, that of the nearest line before.
-fn program(plan: &Plan, catalog: &Catalog) -> Result<Option<Program>, JoinError> {
-    if let Some(program) = plan.line.programs.get("kubelet") {
-        return Ok(Some(program.clone()));
-    }
-    let minors = catalog.kubernetes_minors();
-    for minor in minors.iter().rev().skip_while(|minor| **minor != plan.line.minor) {
-        if let Some(program) = catalog.kubernetes(minor)?.programs.remove("kubelet") {
-            return Ok(Some(program));
-        }
-    }
-    Ok(None)
+/// The line's kubelet. For a line that is not surveyed, the one of the nearest surveyed line before.
+fn known_kubelet(plan: &Plan, table: &ProgramTable<'_>) -> Option<Program> {
+    table.programs_of(table.nearest_survey(plan.line.minor)?.minor).remove("kubelet")
 }
 
-fn knows(program: &Program, flag: &str) -> bool {
-    program.flags.iter().any(|known| known.trim_start_matches('-') == flag)
-}
-
-fn unknown(name: &str, plan: &Plan, catalog: &Catalog, program: &Program) -> Result<Finding, JoinError> {
-    let mut minors = Vec::new();
-    for minor in catalog.kubernetes_minors() {
-        let line = catalog.kubernetes(&minor)?;
-        if line.programs.get("kubelet").is_some_and(|program| knows(program, name)) {
-            minors.push(minor);
-        }
-    }
-    let instead = match (minors.first(), minors.last()) {
-        (Some(first), Some(last)) => format!("leave it out: kubelets from {first} to {last} have it"),
-        _ => did_you_mean(name, program.flags.iter().map(|flag| flag.trim_start_matches('-'))),
+fn unknown_flag(name: &str, plan: &Plan, table: &ProgramTable<'_>, program: &Program) -> Finding {
+    let known = table.programs.get("kubelet").into_iter().flat_map(|kubelet| &kubelet.flags);
+    let last = known.filter(|flag| flag.name == name).max_by_key(|flag| flag.since);
+    let newest = table.surveyed.iter().map(|survey| survey.minor).max();
+    let instead = match last.and_then(|flag| Some((flag.since, flag.until.or(newest)?))) {
+        Some((first, last)) => format!("leave it out: kubelets from {first} to {last} have it"),
+        None => did_you_mean(name, program.flags.iter().map(String::as_str)),
     };
-    Ok(Finding::new(
-        "argument-unknown",
-        format!("the kubelet of Kubernetes {} has no flag `--{name}`", plan.line.minor),
-        instead,
-    ))
+    let message = format!("the kubelet of Kubernetes {} has no flag `--{name}`", plan.line.minor);
+    Finding::new("argument-unknown", message, instead)
 }
 
-/// Gates that graduated are hidden from the help of their line and accepted still: those of the
-/// line before count too.
-fn gates(value: &str, plan: &Plan, catalog: &Catalog) -> Result<Option<Finding>, JoinError> {
-    let minors = catalog.kubernetes_minors();
-    let before = minors.iter().take_while(|minor| **minor != plan.line.minor).last();
-    let before: Option<KubernetesLine> = before.map(|minor| catalog.kubernetes(minor)).transpose()?;
-    let lines = before.iter().chain([&plan.line]);
-    let known: BTreeSet<&str> = lines
-        .filter_map(|line| line.programs.get("kubelet"))
-        .flat_map(|program| program.feature_gates.iter().map(String::as_str))
-        .collect();
+fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
+    let known = || program.feature_gates.iter().map(String::as_str);
     for pair in value.split(',') {
         let (gate, state) = pair.split_once('=').unwrap_or((pair, ""));
         if !["true", "false"].contains(&state) {
             let message = format!("the feature gate `{pair}` is neither on nor off");
-            return Ok(Some(Finding::new("gate-format", message, "write it as GATE=true or GATE=false")));
+            return Some(Finding::new("gate-format", message, "write it as GATE=true or GATE=false"));
         }
-        if !known.contains(gate) {
+        if !known().any(|known| known == gate) {
             let message =
                 format!("the kubelet of Kubernetes {} has no feature gate `{gate}`", plan.line.minor);
-            let instead = did_you_mean(gate, known.iter().copied());
-            return Ok(Some(Finding::new("gate-unknown", message, instead)));
+            return Some(Finding::new("gate-unknown", message, did_you_mean(gate, known())));
         }
     }
-    Ok(None)
+    None
 }

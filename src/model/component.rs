@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::ProofKind;
+use super::kubernetes::ComponentChoice;
+use super::line::Minor;
 use super::resource::{ArchiveFormat, PinAlgorithm};
 use super::upstream::Upstream;
 use super::version::{Version, VersionRange};
@@ -26,11 +28,22 @@ pub struct Component {
     /// Where newer releases are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Upstream>,
+    /// Default version and allowed range by Kubernetes line, where the component depends on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<ComponentChoice>,
     /// How releases are published, by version; the first range that holds a version counts.
     pub releases: Vec<Release>,
     /// Every published digest that is known, including those that only tell drift.
     #[serde(default)]
     pub pins: Vec<Pin>,
+}
+
+impl Component {
+    /// The default and the allowed range on a Kubernetes line.
+    #[must_use]
+    pub fn choice(&self, minor: Minor) -> Option<&ComponentChoice> {
+        self.choices.iter().find(|choice| choice.kubernetes.contains(minor))
+    }
 }
 
 /// Where and how the versions of a range are published. In URLs and names of members `{version}`

@@ -3,9 +3,9 @@
 mod message;
 mod strict;
 
+use serde::{Deserialize, Serialize};
+
 use crate::diagnostic::{Classify, ErrorClass};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use strict::Strict;
 
@@ -39,7 +39,7 @@ fn format_path(path: &str) -> String {
 ///
 /// # Errors
 /// Malformed JSON, a value of the wrong form, or text after the value.
-pub fn parse<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> Result<T, JsonError> {
+pub fn parse<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let mut track = serde_path_to_error::Track::new();
@@ -53,7 +53,7 @@ pub fn parse<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> Result<T, JsonErr
 ///
 /// # Errors
 /// As [`parse`], without repeated keys, arrays in place of objects and control characters.
-pub fn parse_embedded<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> Result<T, JsonError> {
+pub fn parse_embedded<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
     serde_json::from_slice(bytes).or_else(|_| parse(file, bytes))
 }
 

@@ -1,61 +1,52 @@
-//! Kubernetes lines: what each minor version ships, demands and refuses on Windows.
+//! Kubernetes lines: what each minor version ships, supports and refuses on Windows.
+//!
+//! A fact that holds for several lines is written once, with the range of lines for which it holds.
+//! `KubernetesLine` is the view of one line, computed from those tables.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::line::{LineRange, Minor};
 use super::version::{Version, VersionRange};
 
-/// `manifests/kubernetes/<minor>.json`
+/// `manifests/kubernetes/lines/<minor>.json`: what is a line's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct KubernetesLine {
+pub struct LineFile {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// `1.20`
-    pub minor: String,
-    /// Patch releases that are known, ascending.
+    pub minor: Minor,
+    /// Known patch releases, ascending. `--k8s <minor>` means the last one.
     pub patches: Vec<Version>,
-    /// What `--k8s <minor>` means.
-    pub latest: Version,
-    /// Supported Windows releases (`manifests/windows/<name>.json`), best first.
-    pub windows: Vec<Sourced<String>>,
-    /// Container runtimes, default first.
-    pub runtimes: Vec<RuntimeChoice>,
-    /// Ways for workloads to reach the host, default first.
-    pub host_access: Vec<HostAccessChoice>,
-    /// CRI API versions that the kubelet speaks.
-    pub cri: Vec<String>,
-    pub pause: Pause,
-    /// Default version and allowed range of every component that depends on this line.
-    pub components: BTreeMap<String, ComponentChoice>,
-    /// API versions of kubeadm's configuration, newest last.
-    pub kubeadm_api: Vec<String>,
-    pub kubelet_config_map: String,
-    /// Flaws of the Windows kubelet, with the first release of this line that is free of them.
-    pub security_floor: Vec<SecurityFix>,
-    /// Flags and feature gates that the Windows programs of this line say they know.
-    pub programs: BTreeMap<String, Program>,
-    /// Fields of the configuration files' types.
-    pub configuration: BTreeMap<String, Vec<String>>,
     pub source: String,
 }
 
-/// A value with the place it comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// `manifests/kubernetes/support.json`: facts that hold for ranges of lines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Sourced<T> {
-    pub value: T,
-    pub source: String,
-    /// Patch releases it holds for, where not all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub versions: Option<VersionRange>,
+pub struct Support {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// Container runtimes. The first entry that holds for a line is its default.
+    pub runtimes: Vec<RuntimeChoice>,
+    /// Ways for workloads to reach the host. The first entry that holds for a line is its default.
+    pub host_access: Vec<HostAccessChoice>,
+    /// CRI API versions that the kubelet speaks.
+    pub cri: Vec<ApiVersion>,
+    /// API versions of kubeadm's configuration, newest last.
+    pub kubeadm_api: Vec<ApiVersion>,
+    pub pause: Vec<Pause>,
+    pub security: Vec<SecurityFix>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RuntimeChoice {
+    pub kubernetes: LineRange,
     /// `containerd` or `docker`; a component of the same name.
     pub name: String,
     pub reason: String,
@@ -65,15 +56,19 @@ pub struct RuntimeChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct HostAccessChoice {
+    pub kubernetes: LineRange,
     /// `hostprocess`, `wins` or `services`.
     pub name: String,
-    /// Feature gate that must be set for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<String>,
-    /// Containerd versions that can do it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub containerd: Option<VersionRange>,
     pub reason: String,
+    pub source: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ApiVersion {
+    pub kubernetes: LineRange,
+    /// `v1beta3`
+    pub api: String,
     pub source: String,
 }
 
@@ -81,18 +76,86 @@ pub struct HostAccessChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Pause {
-    /// What kubeadm of this line names.
-    pub kubeadm_default: String,
-    /// What images of this line use on each Windows release, where it is not `default`.
-    pub default: String,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub windows: BTreeMap<String, String>,
+    pub kubernetes: LineRange,
+    /// The image that kubeadm of these lines names.
+    pub kubeadm: String,
+    /// The image that nodes of these lines get, on each Windows release whose build it holds.
+    /// Other releases get the oldest image that holds their build (`pause` of the Windows release).
+    pub image: String,
     pub source: String,
 }
 
+/// A flaw of the Windows kubelet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SecurityFix {
+    /// `CVE-2023-3676`
+    pub cve: String,
+    /// First release of each line without the flaw, ascending. Older lines never got the fix;
+    /// newer lines never had the flaw.
+    pub fixed: Vec<Version>,
+    pub source: String,
+}
+
+impl SecurityFix {
+    /// The first fixed release of a line.
+    #[must_use]
+    pub fn fixed_in(&self, minor: Minor) -> Option<&Version> {
+        self.fixed.iter().find(|fixed| Minor::of(fixed) == Some(minor))
+    }
+
+    /// Whether a release has the flaw.
+    #[must_use]
+    pub fn affects(&self, release: &Version) -> bool {
+        match Minor::of(release).and_then(|minor| self.fixed_in(minor)) {
+            Some(fixed) => release < fixed,
+            None => self.fixed.first().is_some_and(|first| release < first),
+        }
+    }
+}
+
+/// A Kubernetes line with everything that holds for it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KubernetesLine {
+    /// `1.20`
+    pub minor: Minor,
+    /// Known patch releases, ascending.
+    pub patches: Vec<Version>,
+    /// What `--k8s <minor>` means.
+    pub latest: Version,
+    /// Supported Windows releases (`manifests/windows/<name>.json`), default first.
+    pub windows: Vec<Sourced<String>>,
+    /// Container runtimes, default first.
+    pub runtimes: Vec<RuntimeChoice>,
+    /// Ways for workloads to reach the host, default first.
+    pub host_access: Vec<HostAccessChoice>,
+    /// CRI API versions that the kubelet speaks.
+    pub cri: Vec<String>,
+    pub pause: Pause,
+    /// API versions of kubeadm's configuration, newest last.
+    pub kubeadm_api: Vec<String>,
+    /// Flaws of some releases of this line.
+    pub security: Vec<SecurityFix>,
+    pub source: String,
+}
+
+/// A value with the place it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sourced<T> {
+    pub value: T,
+    pub source: String,
+    /// Patch releases for which it holds, where not for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionRange>,
+}
+
+/// Default version and allowed range of a component on a range of Kubernetes lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ComponentChoice {
+    pub kubernetes: LineRange,
     pub default: Version,
     pub allowed: VersionRange,
     /// Why this default.
@@ -100,26 +163,113 @@ pub struct ComponentChoice {
     pub source: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// `manifests/kubernetes/programs.json`: flags, feature gates and configuration fields of the
+/// Windows programs, each written once with the lines that have it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct SecurityFix {
-    /// `CVE-2023-3676`
-    pub cve: String,
-    /// First release of this line without the flaw; none where the line never got the fix.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fixed: Option<Version>,
-    /// First release of any line without the flaw.
-    pub first_fixed: Version,
+pub struct ProgramTable<'a> {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     pub source: String,
+    /// Lines whose programs were asked. Nothing is known of the programs of other lines.
+    pub surveyed: Vec<Survey>,
+    /// `kubelet`, `kube-proxy`, `kubeadm join`, …
+    #[serde(borrow)]
+    pub programs: BTreeMap<Cow<'a, str>, ProgramEntries<'a>>,
+    /// Fields of the configuration files' types.
+    #[serde(borrow)]
+    pub configuration: BTreeMap<Cow<'a, str>, Vec<NameEntry<'a>>>,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Survey {
+    pub minor: Minor,
+    /// Release whose programs were asked.
+    pub release: Version,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ProgramEntries<'a> {
+    #[serde(borrow)]
+    pub flags: Vec<NameEntry<'a>>,
+    /// Gates that its help lists.
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    pub feature_gates: Vec<NameEntry<'a>>,
+}
+
+/// A name and the lines that have it. A name that vanishes and comes back has several entries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NameEntry<'a> {
+    #[serde(borrow)]
+    pub name: Cow<'a, str>,
+    /// First line that has it; the first surveyed line stands for all before it.
+    pub since: Minor,
+    /// Last line that has it; absent while the newest surveyed line has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Minor>,
+}
+
+impl NameEntry<'_> {
+    #[must_use]
+    pub fn holds(&self, minor: Minor) -> bool {
+        self.since <= minor && self.until.is_none_or(|until| minor <= until)
+    }
+}
+
+impl ProgramTable<'_> {
+    /// The release that was asked for a line.
+    #[must_use]
+    pub fn survey(&self, minor: Minor) -> Option<&Survey> {
+        self.surveyed.iter().find(|survey| survey.minor == minor)
+    }
+
+    /// The newest surveyed line that is not newer than `minor`.
+    #[must_use]
+    pub fn nearest_survey(&self, minor: Minor) -> Option<&Survey> {
+        self.surveyed.iter().filter(|survey| survey.minor <= minor).max_by_key(|survey| survey.minor)
+    }
+
+    /// The programs of a surveyed line; empty for other lines.
+    ///
+    /// Gates of the line before count as known: the help hides a gate that graduated, and the
+    /// program accepts it until it is removed.
+    #[must_use]
+    pub fn programs_of(&self, minor: Minor) -> BTreeMap<String, Program> {
+        let Some(survey) = self.survey(minor) else { return BTreeMap::new() };
+        let before = self.surveyed.iter().map(|survey| survey.minor).filter(|other| *other < minor).max();
+        let programs = self.programs.iter().map(|(name, entries)| {
+            let gates = entries
+                .feature_gates
+                .iter()
+                .filter(|gate| gate.holds(minor) || before.is_some_and(|before| gate.holds(before)));
+            let program = Program {
+                version: survey.release.clone(),
+                flags: names(entries.flags.iter().filter(|flag| flag.holds(minor))),
+                feature_gates: names(gates),
+            };
+            (name.clone().into_owned(), program)
+        });
+        programs.collect()
+    }
+}
+
+fn names<'a>(entries: impl Iterator<Item = &'a NameEntry<'a>>) -> Vec<String> {
+    let mut names: Vec<String> = entries.map(|entry| entry.name.clone().into_owned()).collect();
+    names.dedup();
+    names
+}
+
+/// A Windows program of one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Program {
     /// Release whose program was asked.
     pub version: Version,
     pub flags: Vec<String>,
-    /// Gates that its help lists. Gates of earlier lines may be accepted still.
+    /// Gates that its help lists, and those of the line before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub feature_gates: Vec<String>,
 }

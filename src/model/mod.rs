@@ -8,6 +8,7 @@ pub mod evidence;
 pub mod feature;
 pub mod json;
 pub mod kubernetes;
+pub mod line;
 pub mod names;
 pub mod nonempty;
 pub mod overrides;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::resource::RegistryData;
+use super::version::VersionRange;
 
 /// `manifests/windows/<release>.json`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +17,9 @@ pub struct WindowsRelease {
     pub title: String,
     pub build: u32,
     pub channel: Channel,
+    /// Kubernetes releases that support this Windows release.
+    #[serde(default)]
+    pub kubernetes: Vec<KubernetesSupport>,
     /// Tag suffix of container images made for this release (`ltsc2022`, `1809`).
     pub container_tag: String,
     /// Builds whose process-isolated images run here.
@@ -30,7 +34,29 @@ pub struct WindowsRelease {
     pub source: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Kubernetes releases that support a Windows release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct KubernetesSupport {
+    pub versions: VersionRange,
+    /// Whether it is the default of these Kubernetes lines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub default: bool,
+    pub source: String,
+}
+
+/// The fields of a Windows release that say which Kubernetes lines support it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowsSupport {
+    pub release: String,
+    pub build: u32,
+    pub channel: Channel,
+    #[serde(default)]
+    pub kubernetes: Vec<KubernetesSupport>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Channel {
     /// Long-term servicing.

@@ -121,7 +121,10 @@ pub(super) fn pause(
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
 ) -> String {
-    let default = line.pause.windows.get(&windows.release).unwrap_or(&line.pause.default);
+    let tag = |image: &str| image.rsplit('/').next().unwrap_or(image).to_owned();
+    let holds = |image: &str| windows.pause.iter().any(|known| tag(known) == tag(image));
+    let oldest = windows.pause.first().filter(|_| !holds(&line.pause.image));
+    let default = oldest.unwrap_or(&line.pause.image);
     let image = match selection.components.get("pause") {
         Some(version) => match default.rsplit_once(':') {
             Some((name, _)) => format!("{name}:{version}"),
@@ -129,8 +132,7 @@ pub(super) fn pause(
         },
         None => default.clone(),
     };
-    let tag = |image: &str| image.rsplit('/').next().unwrap_or(image).to_owned();
-    if !windows.pause.iter().any(|known| tag(known) == tag(&image)) {
+    if !holds(&image) {
         refusals.push(
             Finding::new(
                 "pause-build",

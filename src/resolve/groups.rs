@@ -19,12 +19,11 @@ use super::{artifacts, overrides};
 /// The version of a component that the user or the line wants. An update counts where it is newer
 /// than the line's own choice, and within what the line works with.
 pub(super) fn component_version(
-    line: &KubernetesLine,
+    choice: Option<&ComponentChoice>,
     name: &str,
     selection: &ImageDefinition,
     updated: &BTreeMap<String, Version>,
 ) -> Option<Version> {
-    let choice = line.components.get(name);
     let newer = updated.get(name).filter(|version| {
         choice.is_none_or(|choice| **version > choice.default && choice.allowed.contains(version))
     });
@@ -113,7 +112,7 @@ fn choose_one(
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedGroup>, ResolveError> {
-    let Inputs { line, situation, selection, updated, .. } = inputs;
+    let Inputs { catalog, line, situation, selection, updated } = inputs;
     let mut best: Option<Alternative> = None;
     let mut refused = Vec::new();
     for parts in &group.alternatives {
@@ -148,7 +147,9 @@ fn choose_one(
         return Ok(None);
     };
     warnings.extend(said);
-    let choice = line.components.get(&group.name);
+    let is_component = group.alternatives.iter().flatten().any(|part| part.component == group.name);
+    let component = is_component.then(|| catalog.component(&group.name)).transpose()?;
+    let choice = component.as_ref().and_then(|component| component.choice(line.minor));
     let chosen = selection.components.contains_key(&group.name);
     Ok(artifacts.first().map(|first| PlannedGroup {
         name: group.name.clone(),
@@ -176,10 +177,11 @@ fn plan_part(
 ) -> Result<Option<PlannedArtifact>, ResolveError> {
     let Inputs { catalog, line, situation, selection, updated } = inputs;
     let component = catalog.component(&part.component)?;
+    let choice = component.choice(line.minor);
     let version = if part.follows_kubernetes {
         Some(situation.kubernetes.clone())
     } else {
-        component_version(line, &part.component, selection, updated)
+        component_version(choice, &part.component, selection, updated)
     };
     let Some(version) = version else {
         refusals.push(
@@ -193,7 +195,7 @@ fn plan_part(
         );
         return Ok(None);
     };
-    if let Some(choice) = line.components.get(&part.component)
+    if let Some(choice) = choice
         && !part.follows_kubernetes
         && !choice.allowed.contains(&version)
     {

@@ -2,7 +2,8 @@
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
-use crate::model::kubernetes::KubernetesLine;
+use crate::model::kubernetes::{KubernetesLine, SecurityFix};
+use crate::model::line::Minor;
 use crate::model::names::closest;
 use crate::model::plan::Warning;
 use crate::model::version::Version;
@@ -24,13 +25,13 @@ pub(super) fn choose(
     let Some(version) = asked.parse::<Version>().ok().filter(|version| version.numbers().len() >= 2) else {
         return Err(unknown(catalog, asked));
     };
-    let minor = version.minor();
-    let line = match catalog.kubernetes(&minor) {
+    let Some(minor) = Minor::of(&version) else { return Err(unknown(catalog, asked)) };
+    let line = match catalog.kubernetes(minor) {
         Ok(line) => line,
         Err(CatalogError::Unknown { .. }) => return Err(unknown(catalog, asked)),
         Err(error) => return Err(error.into()),
     };
-    if asked == minor {
+    if asked == minor.to_string() {
         return Ok(latest(line, updated));
     }
     if line.patches.contains(&version) {
@@ -45,7 +46,7 @@ pub(super) fn choose(
             message: format!(
                 "Kubernetes {version} is older than {} but not listed in {}",
                 line.latest,
-                catalog.file(&format!("kubernetes/{minor}.json"))
+                catalog.file(&format!("kubernetes/lines/{minor}.json"))
             ),
         };
         return Ok((line, version, vec![warning]));
@@ -59,7 +60,7 @@ pub(super) fn choose(
 
 /// The line's latest release, or a newer one that an update found.
 fn latest(line: KubernetesLine, updated: Option<&Version>) -> (KubernetesLine, Version, Vec<Warning>) {
-    let newer = updated.filter(|version| version.minor() == line.minor && **version > line.latest);
+    let newer = updated.filter(|version| Minor::of(version) == Some(line.minor) && **version > line.latest);
     let Some(version) = newer.cloned() else {
         let latest = line.latest.clone();
         return (line, latest, Vec::new());
@@ -77,24 +78,21 @@ fn latest(line: KubernetesLine, updated: Option<&Version>) -> (KubernetesLine, V
 }
 
 fn newest(catalog: &Catalog) -> Result<KubernetesLine, ResolveError> {
-    for minor in catalog.kubernetes_minors().iter().rev() {
-        let line = catalog.kubernetes(minor)?;
-        if !line.programs.is_empty() {
-            return Ok(line);
-        }
+    match catalog.programs()?.surveyed.iter().map(|survey| survey.minor).max() {
+        Some(minor) => Ok(catalog.kubernetes(minor)?),
+        None => Err(unknown(catalog, "stable")),
     }
-    Err(unknown(catalog, "stable"))
 }
 
 fn unknown(catalog: &Catalog, asked: &str) -> ResolveError {
-    let minors = catalog.kubernetes_minors();
+    let minors: Vec<String> = catalog.kubernetes_minors().iter().map(ToString::to_string).collect();
     let near = closest(asked, minors.iter().map(String::as_str).chain(["stable"]));
     let instead = match (near, minors.first(), minors.last()) {
         (Some(near), ..) => format!("did you mean `--k8s {near}`?"),
         (None, Some(first), Some(last)) => {
             format!("give a release such as `1.36.4`, a line from {first} to {last}, or `stable`")
         }
-        _ => "the catalog has no kubernetes/*.json".to_owned(),
+        _ => "the catalog has no kubernetes/lines/*.json".to_owned(),
     };
     let refusal =
         Finding::new("kubernetes-unknown", format!("unknown Kubernetes version `{asked}`"), instead)
@@ -105,19 +103,47 @@ fn unknown(catalog: &Catalog, asked: &str) -> ResolveError {
 
 /// One warning for each flaw that the chosen kubelet still has.
 pub(super) fn security_floor(line: &KubernetesLine, kubernetes: &Version) -> Vec<Warning> {
-    line.security_floor
+    line.security
         .iter()
-        .filter(|fix| fix.fixed.as_ref().is_none_or(|fixed| kubernetes < fixed))
+        .filter(|fix| fix.affects(kubernetes))
         .map(|fix| Warning {
             id: "security-floor".to_owned(),
             subject: fix.cve.clone(),
-            message: match &fix.fixed {
-                Some(fixed) => format!("kubelet {kubernetes} has {}: first fixed in {fixed}", fix.cve),
-                None => format!(
-                    "kubelet {kubernetes} has {}: {} never got the fix, first fixed in {}",
-                    fix.cve, line.minor, fix.first_fixed
-                ),
-            },
+            message: describe_flaw(fix, line.minor, kubernetes),
         })
         .collect()
+}
+
+fn describe_flaw(fix: &SecurityFix, minor: Minor, kubernetes: &Version) -> String {
+    let start = format!("kubelet {kubernetes} has {}", fix.cve);
+    match (fix.fixed_in(minor), fix.fixed.first()) {
+        (Some(fixed), _) => format!("{start}: first fixed in {fixed}"),
+        (None, Some(first)) => format!("{start}: {minor} never got the fix, first fixed in {first}"),
+        (None, None) => start,
+    }
+}
+
+/// A warning where the programs of the line were not surveyed: nothing of their command lines is
+/// checked.
+pub(super) fn missing_survey(
+    catalog: &Catalog,
+    line: &KubernetesLine,
+) -> Result<Option<Warning>, CatalogError> {
+    let table = catalog.programs()?;
+    if table.survey(line.minor).is_some() {
+        return Ok(None);
+    }
+    let newest = match table.nearest_survey(line.minor) {
+        Some(survey) => format!("the newest surveyed release is {}", survey.release),
+        None => "no earlier line is surveyed".to_owned(),
+    };
+    Ok(Some(Warning {
+        id: "not-surveyed".to_owned(),
+        subject: line.minor.to_string(),
+        message: format!(
+            "the programs of Kubernetes {} are not surveyed: flags, feature gates and configuration fields are \
+             not checked; {newest}",
+            line.minor
+        ),
+    }))
 }

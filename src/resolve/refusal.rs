@@ -44,13 +44,13 @@ fn span(
 ) -> Result<Option<String>, CatalogError> {
     let mut minors = Vec::new();
     for minor in catalog.kubernetes_minors() {
-        if holds(&catalog.kubernetes(&minor)?) {
+        if holds(&catalog.kubernetes(minor)?) {
             minors.push(minor);
         }
     }
     Ok(match (minors.first(), minors.last()) {
         (Some(first), Some(last)) if first != last => Some(format!("{first} to {last}")),
-        (Some(only), _) => Some(only.clone()),
+        (Some(only), _) => Some(only.to_string()),
         _ => None,
     })
 }

@@ -60,7 +60,8 @@ impl Index {
         for name in trees.catalog.component_names() {
             let component = trees.catalog.component(&name)?;
             let mut lines = vec![component.summary.clone(), format!("licence: {}", component.license)];
-            if let Some(choice) = plan.line.components.get(&name) {
+            let choice = component.choice(plan.line.minor);
+            if let Some(choice) = choice {
                 lines.push(format!(
                     "default {} for Kubernetes {}: {}",
                     choice.default, plan.line.minor, choice.reason
@@ -84,7 +85,7 @@ impl Index {
                     }));
                 }
             }
-            let source = plan.line.components.get(&name).map_or_else(
+            let source = choice.map_or_else(
                 || component.releases.first().map(|release| release.source.clone()).unwrap_or_default(),
                 |choice| choice.source.clone(),
             );

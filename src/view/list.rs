@@ -53,22 +53,26 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
 
 fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
+    let programs = catalog.programs()?;
+    let containerd = catalog.component("containerd")?;
     for minor in catalog.kubernetes_minors() {
-        let line = catalog.kubernetes(&minor)?;
+        let line = catalog.kubernetes(minor)?;
+        let surveyed = programs.survey(minor).map(|survey| &survey.release);
         let windows: Vec<&str> = line.windows.iter().map(|windows| windows.value.as_str()).collect();
         let runtimes: Vec<&str> = line.runtimes.iter().map(|runtime| runtime.name.as_str()).collect();
         let access: Vec<&str> = line.host_access.iter().map(|access| access.name.as_str()).collect();
         let value = json!({
             "minor": minor, "latest": line.latest, "patches": line.patches, "windows": windows,
             "runtimes": runtimes, "hostAccess": access,
-            "containerd": line.components.get("containerd").map(|choice| &choice.default),
+            "containerd": containerd.choice(minor).map(|choice| &choice.default), "surveyed": surveyed,
         });
         let text = format!(
-            "{minor:<6} {:<10} windows {:<24} runtime {:<18} host access {}",
+            "{minor:<6} {:<10} windows {:<24} runtime {:<18} host access {}{}",
             line.latest,
             windows.join(","),
             runtimes.join(","),
-            access.join(",")
+            access.join(","),
+            if surveyed.is_none() { " (programs not surveyed)" } else { "" }
         );
         rows.push((value, text));
     }

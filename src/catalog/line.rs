@@ -1,0 +1,69 @@
+//! A Kubernetes line, put together from the tables of the catalog.
+
+use std::cmp::Reverse;
+
+use crate::model::kubernetes::{ApiVersion, KubernetesLine, LineFile, Sourced, Support};
+use crate::model::line::Minor;
+use crate::model::version::Version;
+use crate::model::windows::WindowsSupport;
+
+/// None where no pause image is known for the line, or the line has no patch release.
+pub(super) fn assemble(
+    file: &LineFile,
+    support: &Support,
+    windows: &[WindowsSupport],
+) -> Option<KubernetesLine> {
+    let minor = file.minor;
+    Some(KubernetesLine {
+        minor,
+        patches: file.patches.clone(),
+        latest: file.patches.last()?.clone(),
+        windows: supported_windows(&file.patches, windows),
+        runtimes: support.runtimes.iter().filter(|entry| entry.kubernetes.contains(minor)).cloned().collect(),
+        host_access: support
+            .host_access
+            .iter()
+            .filter(|entry| entry.kubernetes.contains(minor))
+            .cloned()
+            .collect(),
+        cri: api_versions(&support.cri, minor),
+        pause: support.pause.iter().find(|entry| entry.kubernetes.contains(minor))?.clone(),
+        kubeadm_api: api_versions(&support.kubeadm_api, minor),
+        security: support
+            .security
+            .iter()
+            .filter(|fix| file.patches.iter().any(|patch| fix.affects(patch)))
+            .cloned()
+            .collect(),
+        source: file.source.clone(),
+    })
+}
+
+fn api_versions(entries: &[ApiVersion], minor: Minor) -> Vec<String> {
+    entries.iter().filter(|entry| entry.kubernetes.contains(minor)).map(|entry| entry.api.clone()).collect()
+}
+
+/// The releases that some patch release supports: the default first, then long-term releases, then
+/// newer builds.
+fn supported_windows(patches: &[Version], releases: &[WindowsSupport]) -> Vec<Sourced<String>> {
+    let mut found = Vec::new();
+    for release in releases {
+        let Some(entry) = release
+            .kubernetes
+            .iter()
+            .find(|entry| patches.iter().any(|patch| entry.versions.contains(patch)))
+        else {
+            continue;
+        };
+        let holds_for_all = patches.iter().all(|patch| entry.versions.contains(patch));
+        let rank = (Reverse(entry.default), release.channel, Reverse(release.build), &release.release);
+        let value = Sourced {
+            value: release.release.clone(),
+            source: entry.source.clone(),
+            versions: (!holds_for_all).then(|| entry.versions.clone()),
+        };
+        found.push((rank, value));
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found.into_iter().map(|(_, value)| value).collect()
+}

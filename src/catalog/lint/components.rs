@@ -1,0 +1,106 @@
+//! Components: pins, releases, and defaults by Kubernetes line.
+
+use std::collections::BTreeMap;
+
+use crate::model::component::{Component, Confidence, Pin, Release};
+
+use super::Report;
+use super::lines::check_ranges;
+
+pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Component) {
+    for (index, pin) in component.pins.iter().enumerate() {
+        lint_pin(report, path, index, pin);
+    }
+    shared_digests(report, path, component);
+    invented_digests(report, path, component);
+    overlapping_releases(report, path, &component.releases);
+    lint_choices(report, path, component);
+    for pin in &component.pins {
+        let published = component.releases.iter().any(|release| release.versions.contains(&pin.version));
+        if !published && pin.url.is_none() {
+            let message = format!("no release entry says where {} is published", pin.version);
+            report.add("dangling-reference", path, message);
+        }
+    }
+}
+
+fn lint_pin(report: &mut Report<'_>, path: &str, index: usize, pin: &Pin) {
+    let expected = pin.algorithm.hex_length();
+    if pin.digest.len() != expected {
+        let message = format!(
+            "pins[{index}] ({}): a {:?} digest has {expected} digits, this has {}",
+            pin.version,
+            pin.algorithm,
+            pin.digest.len()
+        );
+        report.add("digest-length", path, message);
+    }
+    if !pin.digest.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
+        let message = format!("pins[{index}] ({}): digests are lower-case hexadecimal", pin.version);
+        report.add("digest-case", path, message);
+    }
+    if pin.source.iter().all(|source| source.trim().is_empty()) {
+        let message = format!("pins[{index}] ({}): a digest without source proves nothing", pin.version);
+        report.add("pin-without-source", path, message);
+    }
+}
+
+/// The commonest mistake in the field: the version was bumped, the digest was not. Records that
+/// tell only drift are known to be wrong somewhere and stay.
+fn shared_digests(report: &mut Report<'_>, path: &str, component: &Component) {
+    let mut seen: BTreeMap<&str, &Pin> = BTreeMap::new();
+    for pin in component.pins.iter().filter(|pin| pin.confidence > Confidence::Mutable) {
+        match seen.get(pin.digest.as_str()) {
+            Some(first) if first.version != pin.version && pin.note.is_none() => {
+                let message =
+                    format!("{} and {} have the same digest {}", first.version, pin.version, pin.digest);
+                report.add("shared-digest", path, message);
+            }
+            Some(_) => {}
+            None => {
+                seen.insert(&pin.digest, pin);
+            }
+        }
+    }
+}
+
+fn invented_digests(report: &mut Report<'_>, path: &str, component: &Component) {
+    for pin in &component.pins {
+        for weaker in component.pins.iter().filter(|other| other.algorithm < pin.algorithm) {
+            if weaker.digest.len() >= 32 && pin.digest.starts_with(&weaker.digest) && pin.usable() {
+                let message = format!(
+                    "{}: the {:?} digest starts with the {:?} digest of {}: it is made up",
+                    pin.version, pin.algorithm, weaker.algorithm, weaker.version
+                );
+                report.add("invented-digest", path, message);
+            }
+        }
+    }
+}
+
+fn overlapping_releases(report: &mut Report<'_>, path: &str, releases: &[Release]) {
+    for (index, release) in releases.iter().enumerate() {
+        for later in &releases[index + 1..] {
+            if release.versions.overlaps(&later.versions) {
+                let message = format!("releases `{}` and `{}` overlap", release.versions, later.versions);
+                report.add("overlapping-ranges", path, message);
+            }
+        }
+    }
+}
+
+fn lint_choices(report: &mut Report<'_>, path: &str, component: &Component) {
+    let ranges: Vec<_> =
+        component.choices.iter().map(|choice| (component.name.as_str(), choice.kubernetes)).collect();
+    check_ranges(report, path, "choices", &ranges);
+    for choice in &component.choices {
+        if !choice.allowed.contains(&choice.default) {
+            let message = format!("the default {} is outside `{}`", choice.default, choice.allowed);
+            report.add("unreachable-default", path, message);
+        }
+        if !component.releases.iter().any(|release| release.versions.contains(&choice.default)) {
+            let message = format!("no release entry holds the default {}", choice.default);
+            report.add("unreachable-default", path, message);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Kubernetes lines and the tables that hold for ranges of them.
+
+use std::collections::BTreeSet;
+
+use crate::catalog::{Catalog, CatalogError, SUPPORT};
+use crate::model::kubernetes::{ApiVersion, LineFile, SecurityFix, Support};
+use crate::model::line::{LineRange, Minor};
+use crate::model::windows::WindowsRelease;
+
+use super::{Report, reference};
+
+pub(super) fn lint_lines(report: &mut Report<'_>) {
+    let catalog = report.catalog;
+    let minors = catalog.kubernetes_minors();
+    for minor in &minors {
+        let path = format!("kubernetes/lines/{minor}.json");
+        match catalog.line_file(*minor) {
+            Ok(line) => lint_line(report, &path, &line),
+            Err(error) => report.add("unreadable", &path, error.to_string()),
+        }
+    }
+    match catalog.support() {
+        Ok(support) => lint_support(report, &support),
+        Err(error) => report.add("unreadable", SUPPORT, error.to_string()),
+    }
+    if let Some(releases) = read_windows(report) {
+        for minor in &minors {
+            check_windows_default(report, *minor, &releases);
+        }
+    }
+}
+
+fn lint_line(report: &mut Report<'_>, path: &str, line: &LineFile) {
+    if line.patches.is_empty() {
+        report.add("unreachable-default", path, "no patch release is known".to_owned());
+    }
+    if line.patches.iter().any(|patch| Minor::of(patch) != Some(line.minor)) {
+        report.add("dangling-reference", path, format!("a patch release is not of {}", line.minor));
+    }
+    if !line.patches.is_sorted_by(|a, b| a < b) {
+        report.add("order", path, "patch releases are not ascending".to_owned());
+    }
+}
+
+fn lint_support(report: &mut Report<'_>, support: &Support) {
+    let runtimes: Vec<_> =
+        support.runtimes.iter().map(|entry| (entry.name.as_str(), entry.kubernetes)).collect();
+    check_table(report, "runtimes", &runtimes);
+    let access: Vec<_> =
+        support.host_access.iter().map(|entry| (entry.name.as_str(), entry.kubernetes)).collect();
+    check_table(report, "hostAccess", &access);
+    check_table(report, "cri", &api_ranges(&support.cri));
+    check_table(report, "kubeadmApi", &api_ranges(&support.kubeadm_api));
+    let pause: Vec<_> = support.pause.iter().map(|entry| ("pause image", entry.kubernetes)).collect();
+    check_table(report, "pause", &pause);
+    for fix in &support.security {
+        lint_fix(report, fix);
+    }
+    check_runtime_versions(report, support);
+}
+
+fn api_ranges(entries: &[ApiVersion]) -> Vec<(&str, LineRange)> {
+    entries.iter().map(|entry| (entry.api.as_str(), entry.kubernetes)).collect()
+}
+
+/// Every known line has an entry, besides the rules of [`check_ranges`].
+fn check_table(report: &mut Report<'_>, table: &str, ranges: &[(&str, LineRange)]) {
+    check_ranges(report, SUPPORT, table, ranges);
+    for minor in report.catalog.kubernetes_minors() {
+        if !ranges.iter().any(|(_, range)| range.contains(minor)) {
+            report.add("missing-range", SUPPORT, format!("`{table}` has no entry for Kubernetes {minor}"));
+        }
+    }
+}
+
+/// Ranges of one name do not overlap, and no known line between the first and the last is missing.
+pub(super) fn check_ranges(report: &mut Report<'_>, path: &str, table: &str, ranges: &[(&str, LineRange)]) {
+    for (index, (name, range)) in ranges.iter().enumerate() {
+        for (_, later) in
+            ranges[index + 1..].iter().filter(|(other, later)| other == name && range.overlaps(later))
+        {
+            let message = format!("`{table}`: {name}: `{range}` and `{later}` overlap");
+            report.add("overlapping-ranges", path, message);
+        }
+    }
+    let names: BTreeSet<&str> = ranges.iter().map(|(name, _)| *name).collect();
+    for name in names {
+        let minors = report.catalog.kubernetes_minors();
+        let held: Vec<bool> = minors
+            .iter()
+            .map(|minor| ranges.iter().any(|(other, range)| *other == name && range.contains(*minor)))
+            .collect();
+        let bounds = held.iter().position(|held| *held).zip(held.iter().rposition(|held| *held));
+        let Some((first, last)) = bounds else { continue };
+        for index in (first..last).filter(|index| !held[*index]) {
+            let message = format!("`{table}`: {name}: no entry for Kubernetes {}", minors[index]);
+            report.add("missing-range", path, message);
+        }
+    }
+}
+
+fn lint_fix(report: &mut Report<'_>, fix: &SecurityFix) {
+    let lines: Vec<Option<Minor>> = fix.fixed.iter().map(Minor::of).collect();
+    if lines.is_empty() || !lines.is_sorted_by(|a, b| a < b) {
+        let message = format!("{}: `fixed` names one release of each line, ascending", fix.cve);
+        report.add("order", SUPPORT, message);
+    }
+    let known = report.catalog.kubernetes_minors();
+    let between = known.iter().filter(|minor| {
+        lines.first().is_some_and(|first| Some(**minor) > *first)
+            && lines.last().is_some_and(|last| Some(**minor) < *last)
+    });
+    for minor in between.filter(|minor| !lines.contains(&Some(**minor))) {
+        report.add("missing-range", SUPPORT, format!("{}: no fixed release of Kubernetes {minor}", fix.cve));
+    }
+}
+
+/// Each runtime of a line is a component with a version for that line.
+fn check_runtime_versions(report: &mut Report<'_>, support: &Support) {
+    for entry in &support.runtimes {
+        reference(report, SUPPORT, "runtimes", &entry.name);
+        let Ok(component) = report.catalog.component(&entry.name) else { continue };
+        for minor in report.catalog.kubernetes_minors() {
+            if entry.kubernetes.contains(minor) && component.choice(minor).is_none() {
+                let message = format!("runtime {} has no version for Kubernetes {minor}", entry.name);
+                report.add("missing-range", &format!("components/{}.json", entry.name), message);
+            }
+        }
+    }
+}
+
+fn read_windows(report: &mut Report<'_>) -> Option<Vec<WindowsRelease>> {
+    let catalog: &Catalog = report.catalog;
+    let mut releases = Vec::new();
+    let mut complete = true;
+    for name in catalog.windows_names() {
+        let path = format!("windows/{name}.json");
+        match catalog.windows(&name) {
+            Ok(release) => {
+                lint_windows(report, &path, &release);
+                releases.push(release);
+            }
+            Err(error) => {
+                complete = false;
+                report.add("unreadable", &path, CatalogError::to_string(&error));
+            }
+        }
+    }
+    complete.then_some(releases)
+}
+
+fn lint_windows(report: &mut Report<'_>, path: &str, release: &WindowsRelease) {
+    for (index, entry) in release.kubernetes.iter().enumerate() {
+        for later in
+            release.kubernetes[index + 1..].iter().filter(|later| entry.versions.overlaps(&later.versions))
+        {
+            let message = format!("`kubernetes`: `{}` and `{}` overlap", entry.versions, later.versions);
+            report.add("overlapping-ranges", path, message);
+        }
+    }
+    if !release.kubernetes.is_empty() && release.pause.is_empty() {
+        let message = "no pause image holds this build, but Kubernetes lines support it".to_owned();
+        report.add("unreachable-default", path, message);
+    }
+}
+
+/// Each patch release of a line has the same default Windows release, and only one.
+fn check_windows_default(report: &mut Report<'_>, minor: Minor, releases: &[WindowsRelease]) {
+    let Ok(line) = report.catalog.line_file(minor) else { return };
+    for patch in &line.patches {
+        let is_default = |release: &&WindowsRelease| {
+            release.kubernetes.iter().any(|entry| entry.default && entry.versions.contains(patch))
+        };
+        let names: Vec<&str> =
+            releases.iter().filter(is_default).map(|release| release.release.as_str()).collect();
+        let (rule, message) = match names.as_slice() {
+            [_] => continue,
+            [] => ("missing-range", format!("no Windows release is the default of Kubernetes {patch}")),
+            _ => ("overlapping-ranges", format!("Kubernetes {patch} has the defaults {}", names.join(", "))),
+        };
+        report.add(rule, "windows", message);
+        return;
+    }
+}

@@ -1,0 +1,208 @@
+//! Kubernetes lines (`1.20`) and ranges of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::version::Version;
+
+/// A Kubernetes line: `1.20`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(with = "String")]
+pub struct Minor {
+    major: u32,
+    minor: u32,
+}
+
+/// Lines from one to another: `*`, `>=1.24`, `<1.24` or `>=1.21, <1.24`.
+///
+/// The bounds are lines, never patch releases, so a fact holds for a whole line or not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
+pub struct LineRange {
+    since: Option<Minor>,
+    before: Option<Minor>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {expected}")]
+pub struct LineError {
+    text: String,
+    expected: &'static str,
+}
+
+impl Minor {
+    /// The line of a release.
+    #[must_use]
+    pub fn of(release: &Version) -> Option<Self> {
+        release.minor().parse().ok()
+    }
+}
+
+impl FromStr for Minor {
+    type Err = LineError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || LineError { text: text.to_owned(), expected: "a Kubernetes line such as `1.24`" };
+        let number = |digits: &str| {
+            let canonical =
+                digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+            digits.parse().ok().filter(|_| canonical).ok_or_else(error)
+        };
+        let (major, minor) = text.split_once('.').ok_or_else(error)?;
+        Ok(Self { major: number(major)?, minor: number(minor)? })
+    }
+}
+
+impl fmt::Display for Minor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl LineRange {
+    #[must_use]
+    pub fn contains(&self, minor: Minor) -> bool {
+        self.since.is_none_or(|since| since <= minor) && self.before.is_none_or(|before| minor < before)
+    }
+
+    /// Whether some line, known or not, is in both ranges.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let starts_before_end = |a: &Self, b: &Self| match (a.since, b.before) {
+            (Some(since), Some(before)) => since < before,
+            _ => true,
+        };
+        starts_before_end(self, other) && starts_before_end(other, self)
+    }
+}
+
+impl FromStr for LineRange {
+    type Err = LineError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let expected = "a range of Kubernetes lines such as `>=1.21, <1.24`";
+        let error = || LineError { text: text.to_owned(), expected };
+        if text == "*" {
+            return Ok(Self { since: None, before: None });
+        }
+        let (first, second) = match text.split_once(", ") {
+            Some((first, second)) => (Some(first), Some(second)),
+            None if text.starts_with('<') => (None, Some(text)),
+            None => (Some(text), None),
+        };
+        let bound = |part: Option<&str>, sign: &str| {
+            part.map(|part| part.strip_prefix(sign).ok_or_else(error)?.parse().map_err(|_| error()))
+                .transpose()
+        };
+        let range = Self { since: bound(first, ">=")?, before: bound(second, "<")? };
+        match range {
+            Self { since: Some(since), before: Some(before) } if since >= before => Err(error()),
+            range => Ok(range),
+        }
+    }
+}
+
+impl fmt::Display for LineRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.since, self.before) {
+            (None, None) => f.write_str("*"),
+            (Some(since), None) => write!(f, ">={since}"),
+            (None, Some(before)) => write!(f, "<{before}"),
+            (Some(since), Some(before)) => write!(f, ">={since}, <{before}"),
+        }
+    }
+}
+
+/// Reads text without keeping a copy of it.
+struct Text<T>(std::marker::PhantomData<T>);
+
+impl<T: FromStr<Err = LineError>> serde::de::Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
+macro_rules! serde_as_text {
+    ($($name:ident),+) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str(Text(std::marker::PhantomData))
+            }
+        }
+    )+};
+}
+
+serde_as_text!(Minor, LineRange);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(text: &str) -> LineRange {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn ranges_hold_their_lines() {
+        for (text, inside, outside) in [
+            ("*", &["1.0", "1.37"][..], &[][..]),
+            (">=1.24", &["1.24", "1.100"], &["1.9", "1.23"]),
+            ("<1.24", &["1.9", "1.23"], &["1.24"]),
+            (">=1.21, <1.24", &["1.21", "1.23"], &["1.20", "1.24"]),
+        ] {
+            assert_eq!(range(text).to_string(), text);
+            assert!(inside.iter().all(|minor| range(text).contains(minor.parse().expect(minor))), "{text}");
+            assert!(!outside.iter().any(|minor| range(text).contains(minor.parse().expect(minor))), "{text}");
+        }
+    }
+
+    #[test]
+    fn overlap_is_seen_at_the_bounds() {
+        for (a, b, overlap) in [
+            ("<1.24", ">=1.24", false),
+            ("<1.24", ">=1.23", true),
+            ("*", ">=1.37", true),
+            (">=1.21, <1.23", ">=1.23, <1.25", false),
+            (">=1.21, <1.24", ">=1.23, <1.25", true),
+        ] {
+            assert_eq!(range(a).overlaps(&range(b)), overlap, "{a} / {b}");
+            assert_eq!(range(b).overlaps(&range(a)), overlap, "{b} / {a}");
+        }
+    }
+
+    #[test]
+    fn refuses_other_texts() {
+        for text in [
+            "",
+            "1.24",
+            ">=1.22.5",
+            ">1.24",
+            "<=1.24",
+            ">=1.24, <1.24",
+            ">=1.24,<1.25",
+            "<1.2 || >=1.4",
+            ">=1.024",
+        ] {
+            let error = text.parse::<LineRange>().expect_err(text).to_string();
+            assert!(error.contains("a range of Kubernetes lines"), "{text}: {error}");
+        }
+        for text in ["", "1", "1.x", "1.20.0", "v1.20", "1.+2"] {
+            assert!(text.parse::<Minor>().is_err(), "{text}");
+        }
+    }
+}
