@@ -165,12 +165,7 @@ impl Catalog {
 
     /// Which Kubernetes releases each Windows release supports.
     fn windows_support(&self) -> Result<Vec<WindowsSupport>, CatalogError> {
-        self.tree
-            .list("windows")
-            .iter()
-            .filter(|path| path.ends_with(".json"))
-            .map(|path| self.read(path))
-            .collect()
+        self.windows_names().iter().map(|name| self.read(&format!("windows/{name}.json"))).collect()
     }
 
     /// # Errors

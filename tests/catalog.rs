@@ -89,25 +89,23 @@ fn findings(files: &BTreeMap<String, Value>) -> Vec<String> {
     lint(&Catalog::new(Tree::loaded("m".to_owned(), bytes))).iter().map(ToString::to_string).collect()
 }
 
-#[test]
-fn each_rule_has_a_catalog_that_breaks_it() {
+/// Each case breaks the small catalog in one place: file, pointer, value, and the finding.
+fn check_findings<const N: usize>(cases: [(&str, &str, Value, &str); N]) {
     assert_eq!(findings(&small()), Vec::<String>::new());
+    for (file, pointer, value, message) in cases {
+        let mut files = small();
+        set(files.get_mut(file).expect(file), pointer, value);
+        let found = findings(&files);
+        let is_found = found.iter().any(|finding| finding.contains(message));
+        assert!(is_found, "{file}{pointer}: no `{message}` in {found:#?}");
+    }
+}
+
+#[test]
+fn rules_of_components_find_what_is_wrong() {
     let component = "components/containerd.json";
-    let (line, support, programs) =
-        ("kubernetes/lines/1.20.json", "kubernetes/support.json", "kubernetes/programs.json");
-    let flag = |versions: &str| json!({ "program": "kubelet", "flag": "--x", "versions": versions, "reason": "r", "source": SOURCE });
     let choice = |range: &str| json!({ "kubernetes": range, "default": "1.0.0", "allowed": "<2.0.0", "reason": "r", "source": SOURCE });
-    let runtime =
-        |range: &str| json!({ "kubernetes": range, "name": "containerd", "reason": "r", "source": SOURCE });
-    let pause =
-        |range: &str| json!({ "kubernetes": range, "kubeadm": "p:1", "image": "p:1", "source": SOURCE });
-    let access =
-        |range: &str| json!({ "kubernetes": range, "name": "services", "reason": "r", "source": SOURCE });
-    let api = |range: &str| json!({ "kubernetes": range, "api": "v1", "source": SOURCE });
-    let supported =
-        |versions: &str, default: bool| json!({ "versions": versions, "default": default, "source": SOURCE });
-    let name = |name: &str, since: &str, until: &str| json!({ "name": name, "since": since, "until": until });
-    for (file, pointer, value, said) in [
+    check_findings([
         (component, "/pins/1/digest", json!(hex("a", 64)), "1.0.0 and 1.1.0 have the same digest"),
         (
             component,
@@ -145,14 +143,6 @@ fn each_rule_has_a_catalog_that_breaks_it() {
         ),
         (component, "/name", json!("other"), "names itself `other`"),
         (component, "/pins/0/colour", json!(1), "unknown key `colour`"),
-        (line, "/patches", json!([]), "no patch release is known [unreachable-default]"),
-        (line, "/patches", json!(["1.20.1", "1.20.0"]), "patch releases are not ascending [order]"),
-        (
-            line,
-            "/patches",
-            json!(["1.20.0", "1.21.0"]),
-            "a patch release is not of 1.20 [dangling-reference]",
-        ),
         (
             component,
             "/choices/0/default",
@@ -179,6 +169,30 @@ fn each_rule_has_a_catalog_that_breaks_it() {
         ),
         (component, "/choices/0/kubernetes", json!(">=1.20.3"), "is not a range of Kubernetes lines"),
         (component, "/choices/0/source", json!("my notes"), "choices[0].source: `my notes` is not a URL"),
+    ]);
+}
+
+#[test]
+fn rules_of_lines_find_what_is_wrong() {
+    let (line, support) = ("kubernetes/lines/1.20.json", "kubernetes/support.json");
+    let runtime =
+        |range: &str| json!({ "kubernetes": range, "name": "containerd", "reason": "r", "source": SOURCE });
+    let pause =
+        |range: &str| json!({ "kubernetes": range, "kubeadm": "p:1", "image": "p:1", "source": SOURCE });
+    let access =
+        |range: &str| json!({ "kubernetes": range, "name": "services", "reason": "r", "source": SOURCE });
+    let api = |range: &str| json!({ "kubernetes": range, "api": "v1", "source": SOURCE });
+    let supported =
+        |versions: &str, default: bool| json!({ "versions": versions, "default": default, "source": SOURCE });
+    check_findings([
+        (line, "/patches", json!([]), "no patch release is known [unreachable-default]"),
+        (line, "/patches", json!(["1.20.1", "1.20.0"]), "patch releases are not ascending [order]"),
+        (
+            line,
+            "/patches",
+            json!(["1.20.0", "1.21.0"]),
+            "a patch release is not of 1.20 [dangling-reference]",
+        ),
         (support, "/runtimes/0/name", json!("nothing"), "no components/nothing.json [dangling-reference]"),
         (
             support,
@@ -243,6 +257,14 @@ fn each_rule_has_a_catalog_that_breaks_it() {
             "`kubernetes`: `>=1.19.0` and `>=1.20.1` overlap [overlapping-ranges]",
         ),
         ("windows/2019.json", "/pause", json!([]), "no pause image holds this build"),
+    ]);
+}
+
+#[test]
+fn rules_of_programs_find_what_is_wrong() {
+    let programs = "kubernetes/programs.json";
+    let name = |name: &str, since: &str, until: &str| json!({ "name": name, "since": since, "until": until });
+    check_findings([
         (
             programs,
             "/programs/kubelet/flags/1/since",
@@ -269,6 +291,13 @@ fn each_rule_has_a_catalog_that_breaks_it() {
             json!([{ "minor": "1.19", "release": "1.19.0" }, { "minor": "1.21", "release": "1.21.0" }]),
             "warning: m/kubernetes/programs.json: the programs of Kubernetes 1.20 are not surveyed",
         ),
+    ]);
+}
+
+#[test]
+fn rules_of_other_files_find_what_is_wrong() {
+    let flag = |versions: &str| json!({ "program": "kubelet", "flag": "--x", "versions": versions, "reason": "r", "source": SOURCE });
+    check_findings([
         (
             "contents.json",
             "/groups/0/alternatives/0/0/component",
@@ -288,17 +317,17 @@ fn each_rule_has_a_catalog_that_breaks_it() {
             "kubelet --x: `<1.24.0` and `>=1.20.0` overlap [overlapping-ranges]",
         ),
         ("windows/2019.json", "/build", json!("x"), "expected a whole number"),
-    ] {
-        let mut files = small();
-        set(files.get_mut(file).expect(file), pointer, value);
-        let found = findings(&files);
-        assert!(
-            found.iter().any(|finding| finding.contains(said)),
-            "{file}{pointer}: no `{said}` in {found:#?}"
-        );
-    }
+    ]);
+}
+
+#[test]
+fn two_entries_for_one_version_are_found() {
     let mut files = small();
-    let releases = files.get_mut(component).expect("component").pointer_mut("/releases").expect("releases");
+    let releases = files
+        .get_mut("components/containerd.json")
+        .expect("component")
+        .pointer_mut("/releases")
+        .expect("releases");
     let first = releases[0].clone();
     releases.as_array_mut().expect("list").push(first);
     assert!(findings(&files).iter().any(|finding| finding.contains("[overlapping-ranges]")));

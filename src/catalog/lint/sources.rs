@@ -26,10 +26,11 @@ const NOTES: &[&str] =
 pub fn lint_sources(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, bytes) in tree.files() {
-        let scopes = SCOPES.iter().filter(|(start, _)| path.starts_with(start) && path.ends_with(".json"));
+        let scopes = || SCOPES.iter().filter(|(start, _)| path.starts_with(start));
         // A file that is not JSON is a finding of its own.
-        let Ok(value) = serde_json::from_slice::<Value>(&bytes) else { continue };
-        for (_, field) in scopes {
+        let value = scopes().next().and_then(|_| serde_json::from_slice::<Value>(&bytes).ok());
+        let Some(value) = value else { continue };
+        for (_, field) in scopes() {
             let part = if field.is_empty() { Some(&value) } else { value.get(*field) };
             let mut problems = Vec::new();
             check_value(part.unwrap_or(&Value::Null), field, &mut problems);
@@ -114,7 +115,7 @@ fn split_part(text: &str) -> (&str, Option<&str>) {
 fn is_url(part: &str) -> bool {
     let host = part.strip_prefix("https://").and_then(|rest| rest.split(['/', '#', '?']).next());
     host.is_some_and(|host| host.contains('.') && !host.starts_with('.'))
-        && part.bytes().all(|b| b.is_ascii_graphic() && !b"\"<>\\`".contains(&b))
+        && part.bytes().all(|b| b.is_ascii_graphic() && !b"\"<>\\`;".contains(&b))
 }
 
 fn is_repository_file(part: &str) -> bool {
