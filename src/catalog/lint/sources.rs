@@ -8,9 +8,8 @@
 
 use serde_json::Value;
 
+use crate::diagnostic::Finding;
 use crate::embedded::Tree;
-
-use super::{Finding, Severity};
 
 /// Files whose sources are held to the form: the start of their path, and the field below which
 /// sources are checked (empty for the whole file).
@@ -34,12 +33,9 @@ pub fn lint_sources(tree: &Tree) -> Vec<Finding> {
             let part = if field.is_empty() { Some(&value) } else { value.get(*field) };
             let mut problems = Vec::new();
             check_value(part.unwrap_or(&Value::Null), field, &mut problems);
-            findings.extend(problems.into_iter().map(|message| Finding {
-                rule: "source-form",
-                severity: Severity::Error,
-                file: format!("{}/{path}", tree.label),
-                message,
-            }));
+            let file = format!("{}/{path}", tree.label);
+            let finding = |message| Finding::new("source-form", message, "").with_subject(&file);
+            findings.extend(problems.into_iter().map(finding));
         }
     }
     findings
