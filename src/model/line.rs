@@ -6,6 +6,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::diagnostic::{Classify, ErrorClass};
+
 use super::version::Version;
 
 /// A Kubernetes line: `1.20`.
@@ -38,6 +40,12 @@ impl Minor {
     #[must_use]
     pub fn of(release: &Version) -> Option<Self> {
         release.minor().parse().ok()
+    }
+}
+
+impl Classify for LineError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
     }
 }
 
