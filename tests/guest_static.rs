@@ -3,6 +3,7 @@
 //! Scripts are read as syntax trees. Each rule is a function from scripts to findings, so the same
 //! function that must find nothing in `provisioners/` must find the planted defect in a table below.
 
+mod programs;
 mod rules;
 mod script;
 mod texts;

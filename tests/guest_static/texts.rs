@@ -97,7 +97,7 @@ fn texts() -> Vec<Script> {
 }
 
 /// Texts of the steps' resources of type `script`.
-fn steps() -> Vec<(String, String)> {
+pub(super) fn steps() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (name, text) in
         files(&["json"]).into_iter().filter(|(name, _)| name.starts_with("provisioners/steps/"))
