@@ -112,19 +112,20 @@ impl Acquirer<'_> {
 
     fn request(&self, artifact: &PlannedArtifact) -> Result<Request> {
         let mut request = request_artifact(artifact, self.trees)?;
-        request.digests.extend(self.find_stored(artifact));
+        let stored = self.find_stored(artifact, &request);
+        request.digests.extend(stored);
         Ok(request)
     }
 
     /// The digest of an unpinned file that is in the store already, if its publisher signs its checksums.
     /// Without that signature the file itself is downloaded: the publisher may contradict itself.
-    fn find_stored(&self, artifact: &PlannedArtifact) -> Option<(PinAlgorithm, String)> {
+    fn find_stored(&self, artifact: &PlannedArtifact, request: &Request) -> Option<(PinAlgorithm, String)> {
         let store = self.fetcher.store();
         let signs = artifact.signatures.iter().any(|signature| signature.kind.over_checksums());
         if artifact.is_pinned() || !signs || store.find_url(&artifact.url).is_none() {
             return None;
         }
-        let mut stated = prove::read_stated_digests(artifact, self.fetcher).into_iter();
+        let mut stated = prove::read_stated_digests(artifact, &request.headers, self.fetcher).into_iter();
         stated.find(|(algorithm, digest)| store.find(*algorithm, digest).is_some())
     }
 }

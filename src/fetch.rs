@@ -17,7 +17,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
 use crate::io::fs::Digests;
-use crate::io::http::{Http, Secret, public};
+use crate::io::http::{Http, HttpError, Secret, public};
 use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
 use crate::model::component::DigestAlgorithm;
@@ -66,16 +66,18 @@ impl Request {
 }
 
 /// A file whose bytes fit the request. Only [`Fetcher::fetch`] makes one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Fetched {
     digests: Digests,
     url: String,
+    headers: Vec<(String, Secret)>,
     path: PathBuf,
 }
 
 impl Fetched {
     fn new(request: &Request, digests: Digests, object: Object) -> Self {
-        Self { digests, url: public(&request.url), path: object.path }
+        let headers = request.headers.clone();
+        Self { digests, url: public(&request.url), headers, path: object.path }
     }
 
     #[must_use]
@@ -100,12 +102,21 @@ impl Fetched {
         &self.url
     }
 
+    /// What its host wants to see, for that host alone.
+    #[must_use]
+    pub fn headers(&self) -> &[(String, Secret)] {
+        &self.headers
+    }
+
     /// The file in the store.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
+
+/// Files below this size have a shorter deadline.
+const SMALL: u64 = 64 << 20;
 
 /// Downloads that share a store, a client and an interrupt.
 #[derive(Debug)]
@@ -229,9 +240,17 @@ impl Fetcher {
         }
         let mut interrupted = self.interrupted.clone();
         let download = Download::new(self, request, downloads, connections);
+        let deadline = match request.max_size {
+            ..SMALL => self.http.patience.deadline / 36,
+            _ => self.http.patience.deadline,
+        };
         Handle::block_on(self.runtime.handle(), async {
             tokio::select! {
                 outcome = download.run() => outcome.map_err(failed),
+                () = tokio::time::sleep(deadline) => {
+                    let message = format!("it has not come within {} s", deadline.as_secs_f32());
+                    Err(failed(HttpError::new("deadline", &request.url, message).into()))
+                }
                 _ = interrupted.wait_for(|interrupted| *interrupted) => Err(failed(FetchFailure::Interrupted)),
             }
         })

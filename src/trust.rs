@@ -2,4 +2,4 @@
 
 mod gate;
 
-pub use gate::{Admitted, PolicyError, admit, check_evidence, check_plan};
+pub use gate::{Admitted, PolicyError, admit, check_evidence, check_plan, is_waived};

@@ -387,9 +387,14 @@ fn a_killed_create_leaves_no_bundle() {
         let mut child =
             test.command().stdout(std::process::Stdio::null()).spawn().expect("the program starts");
         // The event is that the partial file has so many bytes.
-        let partial = folder.join(format!(".b.zip.{}.partial", child.id()));
+        let prefix = format!(".b.zip.{}-", child.id());
+        let partial_length = || {
+            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let mut partial = entries.filter(|it| it.file_name().to_string_lossy().starts_with(&prefix));
+            partial.next()?.metadata().ok().map(|metadata| metadata.len())
+        };
         let ended = loop {
-            if std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() >= wanted) {
+            if partial_length().is_some_and(|length| length >= wanted) {
                 break child.try_wait().expect("state").is_some();
             }
             if child.try_wait().expect("state").is_some() {

@@ -95,17 +95,27 @@ fn flags_win_over_the_definition() {
 fn a_place_that_is_taken_is_refused() {
     let build = "build --target azure --k8s 1.20.0 --no-bake --out o";
     let test = Test::new().file("o/mine.txt", "mine").line(build);
-    test.fails(6, &["o is not empty: it holds `mine.txt`", "`--force`"]);
+    test.fails(6, &["o is not empty: it holds `mine.txt`", "move `mine.txt` away"]);
     assert_eq!(test.text("o/mine.txt"), "mine");
     let test = Test::new().file("o/image.json", "{}").line(build);
     test.fails(6, &["the result of a bake"]);
     let test = Test::new().file("o", "a file").line(build);
-    test.fails(6, &["o is a file, not a directory"]);
-    let test = Test::new().file("o/mine.txt", "mine").line(build).line("--force");
+    test.fails(6, &["o is not a directory"]);
+    // Force removes results of imagegen, never what others wrote or changed.
+    let test = Test::new().file("o/mine.txt", "mine").file("o/image.json", "{}").line(build).line("--force");
+    test.fails(6, &["o is not empty: it holds `mine.txt`"]);
+    assert_eq!(test.text("o/mine.txt"), "mine");
+    std::fs::remove_file(test.folder.join("o/mine.txt")).expect("mine");
     test.succeeds();
-    assert!(test.exists("o/payload.zip") && !test.exists("o/mine.txt"));
-    // What imagegen wrote it may write again.
+    assert!(test.exists("o/payload.zip") && !test.exists("o/image.json"));
+    // What imagegen wrote it may write again; the user's values stay.
+    let values = test.folder.join("o/own.auto.pkrvars.json");
+    std::fs::write(&values, "{}").expect("values");
     test.succeeds();
+    assert!(values.exists());
+    std::fs::write(test.folder.join("o/build.pkr.hcl"), "edited").expect("edit");
+    test.fails(6, &["o: `build.pkr.hcl` has changed since imagegen wrote it"]);
+    assert_eq!(test.text("o/build.pkr.hcl"), "edited");
 }
 
 #[test]

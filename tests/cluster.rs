@@ -469,7 +469,7 @@ fn a_directory_is_written_whole_and_a_stream_is_one() {
     // What imagegen wrote it may write again, for another cluster too; another's files stay.
     test.line("--host-access services").succeeds();
     let taken = Test::new().file("o/mine.yaml", "mine").line(FLANNEL).line("--out o");
-    taken.fails(6, &["mine.yaml", "--force"]);
+    taken.fails(6, &["mine.yaml", "choose another `--out`"]);
     assert_eq!(taken.text("o/mine.yaml"), "mine");
 
     let stream = Test::new().line(FLANNEL).line("--k8s 1.36.4").succeeds().stdout;

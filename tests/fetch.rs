@@ -25,6 +25,7 @@ pub fn patience() -> Patience {
         window: Duration::from_millis(250),
         least: 100,
         tries: 3,
+        deadline: Duration::from_secs(60),
         pause: Duration::from_millis(2),
         longest_pause: Duration::from_millis(10),
         split_from: 1 << 40,
@@ -545,12 +546,18 @@ fn small_files_are_there_without_network() {
     let server = Server::new(|asked| match asked.path.as_str() {
         "/sum" => whole(b"abc\n", &[]),
         "/large" => whole(&file(), &[]),
+        "/401" => status("401 Unauthorized", &[]),
+        "/403" => status("403 Forbidden", &[]),
         _ => status("404 Not Found", &[]),
     });
     let test = Test::new();
     let small = |fetcher: &Fetcher, path: &str| fetcher.small("thing", &server.url(path), 100, &[]);
     assert_eq!(small(&impatient(&test), "/sum").unwrap(), b"abc\n");
     assert!(small(&impatient(&test), "/none").unwrap_err().is_absent());
+    for path in ["/401", "/403"] {
+        let error = small(&impatient(&test), path).unwrap_err();
+        assert!(!error.is_absent() && error.failure.code() == "forbidden", "{error}");
+    }
     assert_eq!(small(&impatient(&test), "/large").unwrap_err().failure.code(), "too-large");
     let offline = fetcher(&test, Options { offline: true, ..Options::default() });
     assert_eq!(small(&offline, "/sum").unwrap(), b"abc\n");
@@ -558,7 +565,56 @@ fn small_files_are_there_without_network() {
     let object = test.folder.join("store/objects/sha256").join(&digest(b"abc\n")[..2]).join(digest(b"abc\n"));
     std::fs::write(object, "abd\n").unwrap();
     assert_eq!(small(&offline, "/sum").unwrap_err().failure.code(), "offline");
-    assert_eq!(server.asked().len(), 3, "without network nobody is asked");
+    assert_eq!(server.asked().len(), 5, "without network nobody is asked");
+}
+
+/// Bytes that come just fast enough, without end in sight.
+#[test]
+fn a_download_has_a_deadline() {
+    let server = Server::new(|_| {
+        let head = Step::Send(head("200 OK", &["Content-Length: 1000000"]));
+        vec![head, Step::Trickle(vec![0; 1_000_000], Duration::from_millis(5))]
+    });
+    let patience = Patience { deadline: Duration::from_millis(3600), least: 1, ..patience() };
+    let test = Test::new();
+    let fetcher = fetcher(&test, Options { patience, ..Options::default() });
+    let wanted = Request::unknown("thing", &server.url("/x"), 1 << 20);
+    let error = one(&fetcher, &wanted).unwrap_err();
+    assert_eq!(error.failure.code(), "deadline", "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_others_can_write_to_is_not_used() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let test = Test::new();
+    let root = test.folder.join("store");
+    Store::open(root.clone()).unwrap();
+    assert_eq!(root.metadata().unwrap().mode() & 0o777, 0o700);
+    for mode in [0o770, 0o707, 0o777] {
+        std::fs::set_permissions(&root, std::fs::Permissions::from_mode(mode)).unwrap();
+        let error = Store::open(root.clone()).unwrap_err();
+        assert!(error.to_string().contains("other users can write"), "{mode:o}: {error}");
+    }
+    std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Store::open(root).unwrap();
+}
+
+/// A link in the place of a part would be written through.
+#[cfg(unix)]
+#[test]
+fn parts_follow_no_links() {
+    let server = Server::new(plain);
+    let test = Test::new();
+    let fetcher = impatient(&test);
+    let url = server.url("/x");
+    let other = test.folder.join("other");
+    std::fs::write(&other, "mine").unwrap();
+    let part = test.folder.join("store/partial").join(format!("{}.part", digest(url.as_bytes())));
+    std::os::unix::fs::symlink(&other, &part).unwrap();
+    let error = one(&fetcher, &request(&url, &file())).unwrap_err();
+    assert_eq!(error.failure.code(), "file", "{error}");
+    assert_eq!(std::fs::read(&other).unwrap(), b"mine");
 }
 
 #[test]

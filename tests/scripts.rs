@@ -262,7 +262,10 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
     let table: &[(&str, Change, &str, &[&str])] = &[
         (
             "unsigned",
-            |test| same(test).line("scripts export --out scripts").succeeds().clear(),
+            |test| {
+                fs::remove_dir_all(test.folder.join("scripts")).expect("signed scripts");
+                same(test).line("scripts export --out scripts").succeeds().clear();
+            },
             "",
             &[
                 "engine/Engine.psm1 and",

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::embedded::Tree;
 use crate::fetch::{Fetched, Fetcher};
+use crate::io::http::Secret;
 use crate::model::component::Confidence;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json::JsonError;
@@ -19,7 +20,7 @@ use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
 use crate::model::url::file_name;
-use crate::trust::check_evidence;
+use crate::trust::{check_evidence, is_waived};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, evidence};
 
@@ -54,10 +55,11 @@ impl VerifiedArtifact {
         &self.fetched
     }
 
-    /// `kubelet 1.36.0` with its proofs by name.
+    /// `kubelet 1.36.0` with the proofs that hold, by name.
     #[must_use]
     pub fn summary(&self) -> String {
-        let mut proofs: Vec<&str> = self.artifact.evidence.iter().map(|proof| proof.proof.as_str()).collect();
+        let held = self.artifact.evidence.iter().filter(|proof| proof.verdict.holds());
+        let mut proofs: Vec<&str> = held.map(|proof| proof.proof.as_str()).collect();
         proofs.dedup();
         format!("{:<32} {}", self.artifact.title(), proofs.join(", "))
     }
@@ -128,14 +130,14 @@ pub fn prove_artifact(
     let mut found = pins(artifact, fetched);
     // What nobody pinned, or the policy wants signed, is worth asking the publisher for.
     if scope == ProofScope::Publisher || !artifact.is_pinned() || wants_publisher(artifact, trust.policy) {
-        let sums = checksum_files(artifact, fetched, trust.fetcher, &mut found)?;
-        signatures::check(artifact, fetched, &sums, trust.fetcher, trust.keys, trust.now, &mut found)?;
+        let sums = checksum_files(artifact, fetched, trust, &mut found)?;
+        signatures::check(artifact, fetched, &sums, trust, &mut found)?;
     }
     authenticode::check(artifact, fetched, trust.roots, trust.now, &mut found)?;
     judge(artifact, &found, trust.policy)?;
     let mut artifact = artifact.clone();
     if !artifact.is_pinned() {
-        artifact.digests = pinned(fetched, &found);
+        artifact.digests = pinned(&artifact, fetched, &found);
     }
     artifact.size = Some(fetched.size());
     artifact.evidence = found;
@@ -145,11 +147,15 @@ pub fn prove_artifact(
 /// What the publisher's checksum files state, for looking into the store. Nothing of it is believed
 /// before [`prove_artifact`] has seen the bytes and the signature.
 #[must_use]
-pub fn read_stated_digests(artifact: &PlannedArtifact, network: &Fetcher) -> Vec<(PinAlgorithm, String)> {
+pub fn read_stated_digests(
+    artifact: &PlannedArtifact,
+    headers: &[(String, Secret)],
+    network: &Fetcher,
+) -> Vec<(PinAlgorithm, String)> {
     let files = artifact.checksums.iter();
     files
         .filter_map(|file| {
-            let bytes = sidecar(artifact, &file.url, network).ok()??;
+            let bytes = sidecar(artifact, headers, &file.url, network).ok()??;
             let digest = checksums::find(&bytes, file_name(&artifact.url), file.algorithm).ok()?;
             Some((file.algorithm, digest))
         })
@@ -166,7 +172,7 @@ fn judge(artifact: &PlannedArtifact, found: &[Evidence], policy: &Policy) -> Res
     if !failed.is_empty() {
         return Err(ProveError::Failed { name, failed });
     }
-    let proven = found.iter().any(|proof| proof.verdict >= Verdict::SignedTimeUnproven);
+    let proven = found.iter().any(|proof| proof.verdict.holds());
     if !proven {
         return Err(ProveError::Nothing { name, component: artifact.component.clone() });
     }
@@ -206,13 +212,16 @@ pub(crate) struct Sums {
 fn checksum_files(
     artifact: &PlannedArtifact,
     fetched: &Fetched,
-    network: &Fetcher,
+    trust: Trust<'_>,
     found: &mut Vec<Evidence>,
 ) -> Result<Vec<Sums>, ProveError> {
     let mut sums = Vec::new();
     for checksum in &artifact.checksums {
-        let Some(bytes) = sidecar(artifact, &checksum.url, network)? else {
-            found.push(absent(ProofKind::ChecksumFile, &artifact.file, &checksum.url));
+        let Some(bytes) = sidecar(artifact, fetched.headers(), &checksum.url, trust.fetcher)? else {
+            found.push(Evidence {
+                verdict: Verdict::Absent,
+                ..missing(artifact, ProofKind::ChecksumFile, &checksum.url, trust.policy)
+            });
             continue;
         };
         let actual = match checksum.algorithm {
@@ -246,33 +255,72 @@ fn shown(url: &str) -> String {
     crate::io::http::public(url)
 }
 
-fn absent(proof: ProofKind, subject: &str, url: &str) -> Evidence {
+/// A declared signature that cannot be had has failed, unless it is waived by name. Checksum files may stand
+/// for each other: one that is missing shows nothing.
+fn missing(artifact: &PlannedArtifact, proof: ProofKind, url: &str, policy: &Policy) -> Evidence {
+    let waived = is_waived(policy, artifact, proof);
+    let (verdict, code, detail) = if waived {
+        (Verdict::Absent, "proof-waived", "the server has none there; it is waived by name")
+    } else {
+        (Verdict::Failed, "proof-missing", "the publisher declares this proof, and the server has none there")
+    };
     Evidence {
         proof,
-        verdict: Verdict::Absent,
-        subject: subject.to_owned(),
-        code: Some("absent".to_owned()),
-        detail: "the publisher has none there".to_owned(),
+        verdict,
+        subject: artifact.file.clone(),
+        code: Some(code.to_owned()),
+        detail: detail.to_owned(),
         source: Some(shown(url)),
         facts: BTreeMap::new(),
     }
 }
 
-/// A small file beside the artifact; none where the publisher has none.
-fn sidecar(artifact: &PlannedArtifact, url: &str, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, ProveError> {
+/// A small file beside the artifact; none where the server has none. Its host's headers go with it, no
+/// other host's do.
+fn sidecar(
+    artifact: &PlannedArtifact,
+    headers: &[(String, Secret)],
+    url: &str,
+    fetcher: &Fetcher,
+) -> Result<Option<Vec<u8>>, ProveError> {
     let name = artifact.title();
-    match fetcher.small(&name, url, SIDECAR, &[]) {
+    let headers = if origin(url) == origin(&artifact.url) { headers } else { &[] };
+    match fetcher.small(&name, url, SIDECAR, headers) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.is_absent() => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
+/// Scheme, host and port of a URL.
+fn origin(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    format!("{scheme}://{authority}").to_ascii_lowercase()
+}
+
+/// How well what was proven attests a digest. Whoever changes the bytes at their origin changes the
+/// checksum file beside them too: that one shows no more than a whole transfer.
+fn confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confidence {
+    let held = || found.iter().filter(|proof| proof.verdict.holds());
+    let is_elsewhere = |proof: &Evidence| {
+        proof.source.as_ref().is_some_and(|source| origin(source) != origin(&artifact.url))
+    };
+    if held().any(|proof| proof.proof.is_signature()) {
+        Confidence::Authoritative
+    } else if held().any(|proof| proof.proof == ProofKind::ChecksumFile && is_elsewhere(proof)) {
+        Confidence::Medium
+    } else {
+        Confidence::Low
+    }
+}
+
 /// Digests of bytes that were proven by their publisher.
-fn pinned(fetched: &Fetched, found: &[Evidence]) -> Vec<PinnedDigest> {
+fn pinned(artifact: &PlannedArtifact, fetched: &Fetched, found: &[Evidence]) -> Vec<PinnedDigest> {
+    let confidence = confidence(artifact, found);
     let source: Vec<String> = found
         .iter()
-        .filter(|proof| proof.verdict >= Verdict::SignedTimeUnproven)
+        .filter(|proof| proof.verdict.holds())
         .map(|proof| match &proof.source {
             Some(source) => format!("{}: {source}", proof.proof.as_str()),
             None => proof.proof.as_str().to_owned(),
@@ -283,7 +331,7 @@ fn pinned(fetched: &Fetched, found: &[Evidence]) -> Vec<PinnedDigest> {
         .map(|(algorithm, digest)| PinnedDigest {
             algorithm,
             digest: digest.to_owned(),
-            confidence: Confidence::Authoritative,
+            confidence,
             source: source.clone(),
         })
         .collect()

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::model::choice::{Cni, Delivery, HostAccess, Runtime, UnknownName};
+use crate::model::evidence::ProofKind;
+use crate::model::policy::Waiver;
 use crate::model::selection::Updates;
 use crate::model::version::Version;
 
@@ -95,9 +97,21 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "URL", help_heading = "Trust")]
     pub mirror: Option<String>,
 
+    /// Accept that a declared proof is missing (`kubelet=cosign-keyless`); a policy names its own. Repeatable.
+    #[arg(long, value_name = "COMPONENT=PROOF", value_parser = waiver, help_heading = "Trust")]
+    pub waive: Vec<Waiver>,
+
     /// What every artifact must satisfy (manifests/policy/regulated.json is an example).
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub policy: Option<PathBuf>,
+}
+
+fn waiver(text: &str) -> Result<Waiver, String> {
+    let (component, proof) = pair(text)?;
+    let known = || ProofKind::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+    let proof = ProofKind::ALL.iter().copied().find(|kind| kind.as_str() == proof);
+    let proof = proof.ok_or_else(|| format!("name one of the proofs {}", known()))?;
+    Ok(Waiver { component, proof, note: None })
 }
 
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {

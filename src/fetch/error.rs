@@ -77,7 +77,7 @@ impl FetchError {
     /// Whether the server says that there is no such file.
     #[must_use]
     pub fn is_absent(&self) -> bool {
-        matches!(&*self.failure, FetchFailure::Http(error) if matches!(error.code, "not-found" | "gone" | "forbidden"))
+        matches!(&*self.failure, FetchFailure::Http(error) if matches!(error.code, "not-found" | "gone"))
     }
 }
 

@@ -36,7 +36,7 @@ impl Job<'_> {
     pub(super) fn authenticode(&self, found: &mut Vec<Evidence>) -> Result<()> {
         let policy = self.policy()?;
         if self.args.member.is_empty() {
-            let outcome = authenticode::verify_bytes(&self.name(), fs::read(self.path)?, &policy);
+            let outcome = authenticode::verify_source(&self.name(), &mut fs::open(self.path)?, &policy);
             found.push(evidence(ProofKind::Authenticode, &self.name(), None, outcome));
             return Ok(());
         }

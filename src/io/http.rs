@@ -6,22 +6,23 @@
 
 mod body;
 mod error;
+mod patience;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use reqwest::header::{
     ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue,
     IF_RANGE, LOCATION, RANGE,
 };
-use reqwest::{Certificate, Client, NoProxy, Proxy, Response, StatusCode, Url, redirect};
+use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy, Response, StatusCode, Url, redirect};
 
 use crate::io::fs;
 use crate::model::policy::AllowedHosts;
 
 pub use body::Body;
 pub use error::{HttpError, Retry, public};
+pub use patience::Patience;
 
 /// Something that must never be shown.
 #[derive(Clone)]
@@ -37,42 +38,6 @@ impl Secret {
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")
-    }
-}
-
-/// Bounds of patience. Tests shorten them.
-#[derive(Debug, Clone)]
-pub struct Patience {
-    pub connect: Duration,
-    /// Until the answer's head is there.
-    pub head: Duration,
-    /// A window in which at least `least` bytes must come.
-    pub window: Duration,
-    pub least: u64,
-    /// Requests for one artifact in all.
-    pub tries: u32,
-    /// First pause between two tries; doubled each time.
-    pub pause: Duration,
-    pub longest_pause: Duration,
-    /// A file of this size comes over several connections, where there are any to spare.
-    pub split_from: u64,
-    /// What one request asks for then.
-    pub split_piece: u64,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(20),
-            head: Duration::from_secs(60),
-            window: Duration::from_secs(30),
-            least: 30 * 1024,
-            tries: 6,
-            pause: Duration::from_millis(500),
-            longest_pause: Duration::from_secs(120),
-            split_from: 64 << 20,
-            split_piece: 8 << 20,
-        }
     }
 }
 
@@ -96,6 +61,8 @@ pub struct Options {
 #[derive(Debug, Clone)]
 pub struct Http {
     client: Option<Client>,
+    /// This machine itself is asked without proxy: it would be another machine's loopback.
+    direct: Option<Client>,
     /// Hosts that may be asked over plain HTTP.
     plain: Vec<String>,
     hosts: Option<AllowedHosts>,
@@ -136,7 +103,18 @@ impl Http {
     /// A proxy or certificate file that cannot be understood.
     pub fn new(options: Options) -> Result<Self, HttpError> {
         let client = if options.offline { None } else { Some(client(&options)?) };
-        Ok(Self { client, plain: options.allow_http, hosts: options.hosts, patience: options.patience })
+        // A proxy of the environment is for other machines; one that the user names is for every one.
+        let direct = match &options.proxy {
+            None if !options.offline => Some(build(builder(&options)?.no_proxy())?),
+            _ => client.clone(),
+        };
+        Ok(Self {
+            client,
+            direct,
+            plain: options.allow_http,
+            hosts: options.hosts,
+            patience: options.patience,
+        })
     }
 
     #[must_use]
@@ -154,17 +132,16 @@ impl Http {
         headers: &[(String, Secret)],
         resume: Option<Resume<'_>>,
     ) -> Result<Answer, HttpError> {
-        let Some(client) = &self.client else {
-            return Err(HttpError::new("offline", url, "this needs the network, and `--offline` forbids it"));
-        };
         let mut at = self.parse(url)?;
         let origin = at.origin();
         for _ in 0..=REDIRECTS {
             // Credentials are for the host that they were given for.
             let own = if at.origin() == origin { headers } else { &[] };
             let head = request_headers(url, own, resume)?;
-            let answered =
-                tokio::time::timeout(self.patience.head, client.get(at.clone()).headers(head).send());
+            let answered = tokio::time::timeout(
+                self.patience.head,
+                self.client_for(&at)?.get(at.clone()).headers(head).send(),
+            );
             let response = match answered.await {
                 Err(_) => {
                     return Err(HttpError::new("timeout", at.as_str(), "the server does not answer").again());
@@ -185,10 +162,8 @@ impl Http {
     /// # Errors
     /// As [`Http::get`]; a refusal that says not what is wanted.
     pub async fn challenge(&self, url: &str) -> Result<Option<String>, HttpError> {
-        let Some(client) = &self.client else {
-            return Err(HttpError::new("offline", url, "this needs the network, and `--offline` forbids it"));
-        };
-        let answered = tokio::time::timeout(self.patience.head, client.head(self.parse(url)?).send()).await;
+        let at = self.parse(url)?;
+        let answered = tokio::time::timeout(self.patience.head, self.client_for(&at)?.head(at).send()).await;
         let response = match answered {
             Err(_) => return Err(HttpError::new("timeout", url, "the server does not answer").again()),
             Ok(Err(error)) => return Err(HttpError::from_client(url, error)),
@@ -203,6 +178,14 @@ impl Http {
             // Whatever else it is, the request itself will meet it.
             _ => Ok(None),
         }
+    }
+
+    fn client_for(&self, url: &Url) -> Result<&Client, HttpError> {
+        let host = url.host_str().unwrap_or_default();
+        let client = if is_loopback(host) { &self.direct } else { &self.client };
+        client.as_ref().ok_or_else(|| {
+            HttpError::new("offline", url.as_str(), "this needs the network, and `--offline` forbids it")
+        })
     }
 
     fn parse(&self, url: &str) -> Result<Url, HttpError> {
@@ -282,13 +265,7 @@ fn is_loopback(host: &str) -> bool {
 }
 
 fn client(options: &Options) -> Result<Client, HttpError> {
-    let mut builder = Client::builder()
-        .user_agent(concat!("imagegen/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .connect_timeout(options.patience.connect)
-        .pool_max_idle_per_host(8)
-        // Many files of one host over one connection share its speed; one each is faster.
-        .http1_only();
+    let mut builder = builder(options)?;
     if let Some(proxy) = &options.proxy {
         let proxy = Proxy::all(proxy).map_err(|error| {
             HttpError::new("bad-proxy", "", format!("the proxy is not understood: {}", error.without_url()))
@@ -296,6 +273,22 @@ fn client(options: &Options) -> Result<Client, HttpError> {
         // Also with a proxy of one's own, `NO_PROXY` names what is near.
         builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
     }
+    build(builder)
+}
+
+fn build(builder: ClientBuilder) -> Result<Client, HttpError> {
+    builder.build().map_err(|error| HttpError::from_client("", error))
+}
+
+/// Everything about a client but its proxy.
+fn builder(options: &Options) -> Result<ClientBuilder, HttpError> {
+    let mut builder = Client::builder()
+        .user_agent(concat!("imagegen/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(options.patience.connect)
+        .pool_max_idle_per_host(8)
+        // Many files of one host over one connection share its speed; one each is faster.
+        .http1_only();
     let mut certificates = Vec::new();
     for file in &options.ca_files {
         let bad = |reason: String| HttpError::new("bad-ca-file", "", format!("{}: {reason}", file.display()));
@@ -309,7 +302,7 @@ fn client(options: &Options) -> Result<Client, HttpError> {
     if !certificates.is_empty() {
         builder = builder.tls_certs_merge(certificates);
     }
-    builder.build().map_err(|error| HttpError::from_client("", error))
+    Ok(builder)
 }
 
 fn request_headers(

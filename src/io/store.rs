@@ -18,14 +18,14 @@ mod absorb;
 mod part;
 
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
-use super::fs::{Digests, FileError, at, digests, remove_if_there};
+use super::fs::{Digests, FileError, at, create_temporary, digests, remove_if_there};
 use super::http::public;
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::sha256;
@@ -68,12 +68,12 @@ struct Origin {
 
 impl Store {
     /// # Errors
-    /// The directory cannot be made.
+    /// The directory cannot be made, or others can write to it.
     pub fn open(root: PathBuf) -> Result<Self, FileError> {
         for folder in ["objects/sha256", "sha512", "urls", "partial"] {
-            let path = root.join(folder);
-            fs::create_dir_all(&path).map_err(at("creating", &path))?;
+            create_folder(&root.join(folder))?;
         }
+        check_owner(&root)?;
         Ok(Self { root })
     }
 
@@ -167,9 +167,9 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn insert(&self, url: &str, bytes: &[u8]) -> Result<Object, FileError> {
-        let copy = temporary(&self.root.join("partial/copy"));
-        fs::write(&copy, bytes).map_err(at("writing", &copy))?;
-        let object = self.own(&copy)?.0;
+        let mut copy = self.create_copy()?;
+        copy.write_all(bytes).map_err(at("writing", copy.path()))?;
+        let object = self.own(copy)?.0;
         self.remember(url, &object.sha256)?;
         Ok(object)
     }
@@ -179,25 +179,23 @@ impl Store {
     /// # Errors
     /// The file cannot be read or the store not written.
     pub fn adopt(&self, file: &Path) -> Result<(Object, Digests), FileError> {
-        let copy = temporary(&self.root.join("partial/copy"));
-        fs::copy(file, &copy).map_err(at("copying", file))?;
-        self.own(&copy)
+        let mut copy = self.create_copy()?;
+        io::copy(&mut super::fs::open(file)?, copy.as_file_mut()).map_err(at("copying", file))?;
+        self.own(copy)
     }
 
-    fn own(&self, copy: &Path) -> Result<(Object, Digests), FileError> {
-        let outcome = digests(copy).and_then(|found| Ok((self.place(copy, &found)?, found)));
-        if outcome.is_err() {
-            // The first error is the one to tell.
-            let _ = fs::remove_file(copy);
-        }
-        outcome
+    fn create_copy(&self) -> Result<NamedTempFile, FileError> {
+        create_temporary(&self.root.join("partial"), "copy", 0o600)
+    }
+
+    fn own(&self, copy: NamedTempFile) -> Result<(Object, Digests), FileError> {
+        let found = digests(copy.path())?;
+        Ok((self.place(&copy.into_temp_path(), &found)?, found))
     }
 
     fn place(&self, file: &Path, found: &Digests) -> Result<Object, FileError> {
         let path = self.object_path(&found.sha256);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(at("creating", folder))?;
-        }
+        create_folder(path.parent().unwrap_or(&path))?;
         let opened = OpenOptions::new().write(true).open(file).map_err(at("writing", file))?;
         opened.sync_all().map_err(at("writing", file))?;
         fs::rename(file, &path).map_err(at("writing", &path))?;
@@ -287,14 +285,6 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-static WRITTEN: AtomicUsize = AtomicUsize::new(0);
-
-/// A name beside this one that no other thread or process uses.
-fn temporary(path: &Path) -> PathBuf {
-    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-    path.with_file_name(format!(".{}.{}-{number}.partial", name(path), std::process::id()))
-}
-
 fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(".partial")
 }
@@ -309,16 +299,41 @@ fn still_there<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
 
 /// Writes a small file whole. It is not synced: what is lost can be had again.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(at("creating", folder))?;
-    }
-    let partial = temporary(path);
-    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&partial);
-    }
-    written.map_err(at("writing", path))
+    let folder = path.parent().unwrap_or(path);
+    create_folder(folder)?;
+    let mut partial = create_temporary(folder, &name(path), 0o600)?;
+    partial.write_all(bytes).map_err(at("writing", path))?;
+    partial.persist(path).map_err(|error| at("writing", path)(error.error))?;
+    Ok(())
+}
+
+/// Folders of the store are for this user alone.
+fn create_folder(path: &Path) -> Result<(), FileError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(at("creating", path))
+}
+
+/// Another user who can write to the store could speak for every publisher.
+#[cfg(unix)]
+fn check_owner(root: &Path) -> Result<(), FileError> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = root.metadata().map_err(at("reading", root))?;
+    let reason = if metadata.uid() != rustix::process::geteuid().as_raw() {
+        "the store belongs to another user: name one of your own by `--store DIR`"
+    } else if metadata.mode() & 0o022 != 0 {
+        "other users can write to the store: run `chmod go-w` on it, or name another by `--store DIR`"
+    } else {
+        return Ok(());
+    };
+    Err(at("using", root)(io::Error::new(io::ErrorKind::PermissionDenied, reason)))
+}
+
+#[cfg(not(unix))]
+fn check_owner(_: &Path) -> Result<(), FileError> {
+    Ok(())
 }
 
 fn is_older(path: &Path, age: Duration) -> bool {

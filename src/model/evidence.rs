@@ -42,6 +42,12 @@ impl ProofKind {
         Self::Authenticode,
     ];
 
+    /// Whether somebody's key stands behind it.
+    #[must_use]
+    pub fn is_signature(self) -> bool {
+        !matches!(self, Self::Pin | Self::Size | Self::ChecksumFile)
+    }
+
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -73,6 +79,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether the proof shows something.
+    #[must_use]
+    pub fn holds(self) -> bool {
+        self >= Self::SignedTimeUnproven
+    }
+
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -45,6 +45,20 @@ pub struct Policy {
     /// The worst verdict that a required proof may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_verdict: Option<Verdict>,
+    /// Proofs that components declare and that may be missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waivers: Vec<Waiver>,
+}
+
+/// A declared proof that may be missing. One that is there must hold all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Waiver {
+    pub component: String,
+    pub proof: ProofKind,
+    /// Why it may be missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 impl Policy {

@@ -126,7 +126,12 @@ pub fn apply_policy(args: &SelectionArgs, plan: &mut Plan) -> Result<Policy> {
 /// The file cannot be read or is no policy.
 pub fn read_policy(args: &SelectionArgs) -> Result<Policy> {
     match &args.policy {
-        None => Ok(Policy { name: "default".to_owned(), ..Policy::default() }),
+        None => Ok(Policy { name: "default".to_owned(), waivers: args.waive.clone(), ..Policy::default() }),
+        Some(_) if !args.waive.is_empty() => Err(InputError::new(
+            "`--waive` is not allowed with `--policy`",
+            "name the missing proofs in the policy: `\"waivers\": [{\"component\": …, \"proof\": …}]`",
+        )
+        .into()),
         Some(path) => {
             let mut policy: Policy =
                 json::parse(&path.display().to_string(), &read_input("--policy", path)?)?;

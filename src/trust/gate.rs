@@ -139,6 +139,12 @@ fn requirements<'a>(
     })
 }
 
+/// Whether a declared proof may be missing.
+#[must_use]
+pub fn is_waived(policy: &Policy, artifact: &PlannedArtifact, proof: ProofKind) -> bool {
+    policy.waivers.iter().any(|waiver| waiver.component == artifact.component && waiver.proof == proof)
+}
+
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),

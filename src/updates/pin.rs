@@ -184,7 +184,7 @@ fn digest_published(
         .collect();
     Ok(KnownDigests {
         source,
-        confidence: Some(Confidence::Authoritative),
+        confidence: verified.artifact().digests.first().map(|pin| pin.confidence),
         ..KnownDigests::new(fetched.sha256(), fetched.sha512(), fetched.size())
     })
 }

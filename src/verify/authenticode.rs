@@ -155,14 +155,21 @@ pub fn verify(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Resul
     Ok(checked(kind, source, policy, proven)?)
 }
 
-/// The same for bytes whose kind their name and beginning tell.
+/// As [`verify_source`], for bytes in memory.
 ///
 /// # Errors
-///
-/// As [`verify`]; a file of any other kind is unsigned.
+/// As [`verify_source`].
 pub fn verify_bytes(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Proven, ProofError> {
-    let kind = detected(name, &bytes)?;
-    verify(kind, &mut std::io::Cursor::new(bytes), policy)
+    verify_source(name, &mut std::io::Cursor::new(bytes), policy)
+}
+
+/// The same for a file whose kind its name and beginning tell.
+///
+/// # Errors
+/// As [`verify`]; a file of any other kind is unsigned.
+pub fn verify_source(name: &str, source: &mut dyn Source, policy: &Policy) -> Result<Proven, ProofError> {
+    let head = source::at(source, 0, 8)?;
+    verify(detected(name, &head)?, source, policy)
 }
 
 /// Verifies as [`verify_bytes`] and tells who signed, by certificates.

@@ -31,7 +31,7 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
     site.fails(
         &format!("{lock} --prove"),
         5,
-        &["policy regulated", "crictl 1.20.0", "cosign-key is absent", "require signed-programs"],
+        &["crictl 1.20.0 failed verification", "cosign-key", "[proof-missing"],
     );
     signed_by_cosign(&bench, &mut site, "crictl", ".tar.gz");
     site.succeeds(&format!("{lock} --prove"));

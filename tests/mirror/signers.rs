@@ -138,9 +138,18 @@ fn signatures_of_a_provider_pin_his_own_builds() {
         site.fails(&format!("lock {NEW}"), 5, &[signed.component, signed.proof, "own/"]);
         assert!(!site.home.exists("imagegen.lock.json"));
         site.serve(&file, &signed.bytes);
-        // A signature that is not there proves nothing either.
+        // A declared signature that is not there is a failure, also where the digest is pinned.
         site.remove(&format!("{file}.sig"));
-        site.fails(&format!("lock {NEW}"), 5, &[signed.component, "pinned by nobody"]);
+        site.fails(&format!("lock {NEW}"), 5, &[signed.component, "[proof-missing"]);
+        let pin = format!("--override {}.sha256={}", signed.component, sha256(&signed.bytes));
+        site.fails(&format!("lock {NEW} --prove {pin}"), 5, &[signed.component, "[proof-missing"]);
+        // Waived by name it is no failure, and no proof either.
+        let waived = format!("--waive {}={}", signed.component, signed.proof);
+        site.fails(&format!("lock {NEW} {waived}"), 5, &[signed.component, "no digest is recorded"]);
+        site.succeeds(&format!("lock {NEW} --prove {pin} {waived}"));
+        let locked = site.locked(signed.component);
+        assert!(!proven(&locked, signed.proof) && locked.to_string().contains("proof-waived"), "{locked:#}");
+        site.afresh();
         site.serve(&format!("{file}.sig"), &signed.beside);
     }
     site.succeeds(&format!("lock {NEW}"));

@@ -1,6 +1,6 @@
 //! Publishers' sites on one TLS server with a test authority, each below its host's name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -18,6 +18,8 @@ pub struct Site {
     server: Server,
     files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
     pub overrides: Map<String, Value>,
+    /// `component=proof` of signatures that components declare and the site does not serve.
+    pub waivers: BTreeSet<String>,
 }
 
 impl Site {
@@ -34,7 +36,7 @@ impl Site {
                 None => status("404 Not Found", &[]),
             }
         });
-        Some(Self { home, server, files, overrides: Map::new() })
+        Some(Self { home, server, files, overrides: Map::new(), waivers: BTreeSet::new() })
     }
 
     pub fn requests(&self) -> usize {
@@ -115,6 +117,10 @@ impl Site {
             }
             self.overrides.insert(component.to_owned(), over);
         }
+        for signature in artifact["signatures"].as_array().into_iter().flatten() {
+            let kind = signature["kind"].as_str().expect("kind").trim_end_matches("-over-checksums");
+            self.waivers.insert(format!("{component}={}", proof_name(kind)));
+        }
         if pinned && !proofs {
             return;
         }
@@ -142,6 +148,11 @@ impl Site {
         let mut test =
             Test::new().line(line).line("--ca-file ca.pem --store store --overrides overrides.json");
         test = test.args(["--mirror", &self.url("/")]);
+        if !line.contains("--policy") {
+            for waiver in &self.waivers {
+                test = test.args(["--waive", waiver]);
+            }
+        }
         let mut command = test.command();
         command.current_dir(&self.home.folder);
         command
@@ -201,6 +212,10 @@ impl Site {
             fs::remove_file(lock).expect("removed");
         }
     }
+}
+
+fn proof_name(kind: &str) -> &str {
+    if kind == "github-attestation" { "attestation" } else { kind }
 }
 
 /// Whether the evidence of a locked artifact has such a proof.

@@ -142,11 +142,12 @@ impl Drop for Test {
 }
 
 /// All files below a folder by relative path.
+/// Without the list of what imagegen wrote there.
 pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
         let entry = entry.expect("entry");
-        if entry.file_type().is_file() {
+        if entry.file_type().is_file() && entry.file_name() != ".imagegen.sha256" {
             let name = entry.path().strip_prefix(folder).expect("below").to_string_lossy().replace('\\', "/");
             files.insert(name, fs::read(entry.path()).expect("file"));
         }

@@ -10,7 +10,7 @@ use crate::model::component::Authenticode;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
 use crate::verify::archive::{self, Limits, Wanted};
-use crate::verify::authenticode::{Policy, Publisher, verify_bytes};
+use crate::verify::authenticode::{Policy, Publisher, verify_bytes, verify_source};
 use crate::verify::chain::{PinnedRoots, roots};
 use crate::verify::{ProofError, evidence};
 
@@ -29,8 +29,7 @@ pub(super) fn check(
     let Some(wanted) = &artifact.authenticode else { return Ok(()) };
     let policy = policy(wanted, pinned, now)?;
     let Some(format) = artifact.kind.archive_format().filter(|_| !wanted.members.is_empty()) else {
-        let bytes = fs::read(fetched.path())?;
-        let outcome = verify_bytes(&artifact.file, bytes, &policy);
+        let outcome = verify_source(&artifact.file, &mut fs::open(fetched.path())?, &policy);
         found.push(evidence(ProofKind::Authenticode, &artifact.file, Some(fetched.url()), outcome));
         return Ok(());
     };

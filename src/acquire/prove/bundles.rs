@@ -12,7 +12,7 @@ use crate::embedded::sha256_bytes;
 use crate::io::fs;
 use crate::io::store::Store;
 use crate::model::component::{Signature, SignatureKind};
-use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
 use crate::model::resource::PinAlgorithm;
 use crate::verify::sigstore::Signer;
@@ -34,7 +34,7 @@ fn file_name(artifact: &PlannedArtifact, kind: SignatureKind) -> Option<String> 
 
 /// Whether something of this kind was proven when the artifact was locked.
 fn was_proven(artifact: &PlannedArtifact, kind: ProofKind) -> bool {
-    artifact.evidence.iter().any(|one| one.proof == kind && one.verdict >= Verdict::SignedTimeUnproven)
+    artifact.evidence.iter().any(|one| one.proof == kind && one.verdict.holds())
 }
 
 /// The proofs of an artifact that was just proven, out of the store, each proven once more.

@@ -1,7 +1,7 @@
 //! Detached signatures over an artifact or over its checksum file.
 
 use crate::embedded::{sha256, sha256_bytes};
-use crate::fetch::{Fetched, Fetcher};
+use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::model::component::{Signature, SignatureKind};
 use crate::model::evidence::Evidence;
@@ -9,7 +9,7 @@ use crate::model::plan::PlannedArtifact;
 use crate::verify::sigstore::Signer;
 use crate::verify::{ProofError, Proven, cosign, evidence, keyless, minisign, openpgp, sigstore};
 
-use super::{Keys, ProveError, Sums, absent, shown, sidecar};
+use super::{ProveError, Sums, Trust, missing, shown, sidecar};
 
 /// What is signed: the artifact in the store, or the bytes of its checksum file.
 enum Subject<'a> {
@@ -41,31 +41,35 @@ pub(super) fn check(
     artifact: &PlannedArtifact,
     fetched: &Fetched,
     sums: &[Sums],
-    network: &Fetcher,
-    keys: &Keys,
-    now: u64,
+    trust: Trust<'_>,
     found: &mut Vec<Evidence>,
 ) -> Result<(), ProveError> {
     for signature in &artifact.signatures {
         let kind = signature.kind.proof();
-        let Some(bytes) = sidecar(artifact, &signature.url, network)? else {
-            found.push(absent(kind, &artifact.file, &signature.url));
+        let sidecar = |url: &str| sidecar(artifact, fetched.headers(), url, trust.fetcher);
+        let Some(bytes) = sidecar(&signature.url)? else {
+            found.push(missing(artifact, kind, &signature.url, trust.policy));
             continue;
         };
         let subject = if signature.kind.over_checksums() {
+            // A signature over checksums that are not there covers nothing.
             let Some(sums) = signed_sums(sums, &signature.url) else {
-                found.push(absent(kind, &artifact.file, &signature.url));
+                found.push(missing(artifact, kind, &signature.url, trust.policy));
                 continue;
             };
             Subject::Sums(sums)
         } else {
             Subject::Artifact(fetched)
         };
-        let certificate = match &signature.certificate_url {
-            Some(url) => sidecar(artifact, url, network)?,
-            None => None,
-        };
-        let outcome = match one(signature, &subject, &bytes, certificate.as_deref(), keys, now) {
+        let mut certificate = None;
+        if let Some(url) = &signature.certificate_url {
+            certificate = sidecar(url)?;
+            if certificate.is_none() {
+                found.push(missing(artifact, kind, url, trust.policy));
+                continue;
+            }
+        }
+        let outcome = match one(signature, &subject, &bytes, certificate.as_deref(), trust) {
             Ok(proven) => Ok(proven),
             Err(ProveError::Proof(error)) => Err(error),
             Err(other) => return Err(other),
@@ -92,13 +96,12 @@ fn one(
     subject: &Subject<'_>,
     bytes: &[u8],
     certificate: Option<&[u8]>,
-    keys: &Keys,
-    now: u64,
+    trust: Trust<'_>,
 ) -> Result<Proven, ProveError> {
     let wanted = |value: &Option<String>, what: &str| {
         value.clone().ok_or_else(|| ProofError::new("no-signer", format!("the signature names no {what}")))
     };
-    let key = || wanted(&signature.key, "key").map(|key| keys.get(&key));
+    let key = || wanted(&signature.key, "key").map(|key| trust.keys.get(&key));
     let identity = wanted(&signature.identity, "identity");
     let issuer = wanted(&signature.issuer, "issuer");
     Ok(match signature.kind {
@@ -109,7 +112,7 @@ fn one(
             minisign::verify(|each| subject.pieces(each), bytes, &key()?)?
         }
         SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => {
-            openpgp::verify(|each| subject.pieces(each), bytes, key()?.as_bytes(), &identity?, now)?
+            openpgp::verify(|each| subject.pieces(each), bytes, key()?.as_bytes(), &identity?, trust.now)?
         }
         SignatureKind::SigstoreBundle if signature.key.is_some() && signature.identity.is_none() => {
             sigstore::verify_bundle_by_key(&subject.sha256()?, bytes, &key()?, None)?

@@ -1,10 +1,6 @@
 //! Files that come neither from the network nor from the disk: out of a bundle.
 
-#![expect(clippy::disallowed_methods, reason = "an owner of file access: objects appear whole")]
-
-use std::fs::{self, File};
 use std::io;
-use std::path::Path;
 
 use super::{Object, Store};
 use crate::io::fs::{FileError, at, digests};
@@ -21,26 +17,12 @@ impl Store {
         {
             return Ok(Some(object));
         }
-        let copy = self.root.join("partial").join(format!("{expected}.{}.copy", std::process::id()));
-        let outcome = self.absorb_by(reader, expected, &copy);
-        if !matches!(outcome, Ok(Some(_))) {
-            let _ = fs::remove_file(&copy);
-        }
-        outcome
-    }
-
-    fn absorb_by(
-        &self,
-        reader: &mut dyn io::Read,
-        expected: &str,
-        copy: &Path,
-    ) -> Result<Option<Object>, FileError> {
-        let mut file = File::create(copy).map_err(at("writing", copy))?;
-        io::copy(reader, &mut file).map_err(at("writing", copy))?;
-        let found = digests(copy)?;
+        let mut copy = self.create_copy()?;
+        io::copy(reader, copy.as_file_mut()).map_err(at("writing", copy.path()))?;
+        let found = digests(copy.path())?;
         if found.sha256 != expected {
             return Ok(None);
         }
-        self.place(copy, &found).map(Some)
+        self.place(&copy.into_temp_path(), &found).map(Some)
     }
 }

@@ -78,11 +78,23 @@ impl Store {
 
 /// The file with its lock; none while another process has it, or where there is none.
 fn locked(path: &Path, create: bool) -> Result<Option<File>, FileError> {
-    let file = match OpenOptions::new().create(create).truncate(false).read(true).write(true).open(path) {
+    let mut options = OpenOptions::new();
+    options.create(create).truncate(false).read(true).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // A link would be written through; a pipe would wait.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
+    }
+    let file = match options.open(path) {
         Ok(file) => file,
         Err(error) if !create && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(at("writing", path)(error)),
     };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err(at("writing", path)(std::io::Error::other("it is not a regular file")));
+    }
     match file.try_lock() {
         // Whoever held it before may have renamed it: then the name stands for another file now.
         Ok(()) => Ok(same_file(&file, path).then_some(file)),
@@ -94,7 +106,7 @@ fn locked(path: &Path, create: bool) -> Result<Option<File>, FileError> {
 #[cfg(unix)]
 fn same_file(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    match (file.metadata(), path.metadata()) {
+    match (file.metadata(), path.symlink_metadata()) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
         _ => false,
     }

@@ -74,6 +74,17 @@ fn check_part(name: &str, part: &str) -> Result<(), ProofError> {
     Ok(())
 }
 
+/// Refuses names that a program which unpacks takes for an option or a pattern.
+pub(super) fn check_argument(name: &str) -> Result<(), ProofError> {
+    if name.starts_with(['-', '@']) {
+        return refuse("archive-name-option", name, "reads as an option of the program that unpacks it");
+    }
+    if name.contains(['[', ']', '*', '?']) {
+        return refuse("archive-name-wildcard", name, "has a wildcard");
+    }
+    Ok(())
+}
+
 /// With an extension a device stays a device; the superscripts one to three count as digits.
 fn is_reserved(part: &str) -> bool {
     let base = part.split('.').next().unwrap_or(part).trim_end_matches(' ').to_ascii_uppercase();

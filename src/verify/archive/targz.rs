@@ -198,6 +198,10 @@ impl Extended {
             if key.starts_with(b"GNU.sparse.") {
                 return Err(ProofError::new("archive-sparse", "an entry is a sparse file"));
             }
+            // star's size of what is unpacked: other readers go by the size in the header.
+            if key == b"SCHILY.realsize" {
+                return Err(ProofError::new("archive-ambiguous", "an entry has a second size"));
+            }
             if global && matches!(key, b"path" | b"size" | b"linkpath") {
                 let key = shown(&String::from_utf8_lossy(key));
                 return Err(ProofError::new(

@@ -37,7 +37,12 @@ impl Wanted {
                 format!("the member `{}` is a directory", shown(&entry.name)),
             ));
         }
-        Ok(!entry.directory && (named || self.globs.iter().any(|glob| matches(&plain(glob), &entry.name))))
+        let wanted =
+            !entry.directory && (named || self.globs.iter().any(|glob| matches(&plain(glob), &entry.name)));
+        if wanted {
+            super::names::check_argument(&entry.name)?;
+        }
+        Ok(wanted)
     }
 
     /// Refuses an archive that lacks something; says where else the file lies.

@@ -216,16 +216,19 @@ fn named(raw: &[u8], flags: u16, extra: &[u8], limits: &Limits) -> Result<String
     if flags & UTF8 == 0 && !raw.is_ascii() {
         return refuse("archive-name-encoding", &name, "does not say in which encoding it is");
     }
-    // Info-ZIP's second name: version, checksum, then the name itself.
-    if let Some(unicode) = field(extra, 0x7075)?
-        && unicode.get(5..) != Some(raw)
-    {
-        return refuse("archive-header-mismatch", &name, "has another name in an extra field");
-    }
+    check_second_name(extra, &name)?;
     if name.is_empty() && !raw.ends_with(b"/") {
         return refuse("archive-name-traversal", &name, "is no file's name");
     }
     Ok(name)
+}
+
+/// Info-ZIP's second name (APPNOTE 4.6.9), which some readers use and others do not.
+fn check_second_name(extra: &[u8], name: &str) -> Result<(), ProofError> {
+    match field(extra, 0x7075)? {
+        Some(_) => refuse("archive-ambiguous", name, "has a second name in an extra field"),
+        None => Ok(()),
+    }
 }
 
 /// What Unix and DOS attributes say, held against the name.
@@ -318,7 +321,12 @@ fn local<R: Read + Seek>(reader: &mut R, record: &mut Record, next: u64) -> Resu
     let mut size = u64::from(u32_at(&head, 22));
     let mut compressed = u64::from(u32_at(&head, 18));
     widen(&extra, &mut [&mut size, &mut compressed])?;
+    check_second_name(&extra, &name)?;
     let described = record.flags & DESCRIPTOR != 0;
+    // A reader from the front cannot tell where such bytes end.
+    if described && record.method == 0 && !record.entry.directory {
+        return refuse("archive-ambiguous", &name, "is stored with its size behind it");
+    }
     let same = |local: u64, central: u64| local == central || (described && local == 0);
     if !same(u64::from(crc), u64::from(record.crc)) {
         return mismatch(&name, "checksums");

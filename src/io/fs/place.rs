@@ -1,0 +1,290 @@
+//! Directories that imagegen writes as a whole. It replaces and removes what it wrote and nobody changed
+//! since, which a list of digests in the directory tells, and leaves the user's values for Packer alone.
+
+#![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, TempDir};
+use walkdir::WalkDir;
+
+use super::write::{split_path, sweep, temporary_prefix};
+use super::{FileError, at, read, read_if_there};
+use crate::diagnostic::{Classify, ErrorClass};
+use crate::embedded::sha256;
+
+/// Lists the files that imagegen wrote, in the form that `sha256sum -c` reads.
+pub(super) const WRITTEN: &str = ".imagegen.sha256";
+
+/// A directory that may not be replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{} is not empty: it holds `{found}`, which imagegen did not write", .path.display())]
+    Foreign { path: PathBuf, found: String },
+    #[error("{}: `{found}` has changed since imagegen wrote it", .path.display())]
+    Changed { path: PathBuf, found: String },
+    #[error("{} holds the result of a bake (`{found}`)", .path.display())]
+    Result { path: PathBuf, found: String },
+    #[error("{} is not a directory", .path.display())]
+    NotADirectory { path: PathBuf },
+}
+
+impl Classify for PlaceError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Render
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        vec![match self {
+            Self::Foreign { found, .. } | Self::Changed { found, .. } => {
+                format!("choose another `--out`, or move `{found}` away: imagegen never removes it")
+            }
+            Self::Result { .. } => "choose another `--out`, or replace it with `--force`".to_owned(),
+            Self::NotADirectory { .. } => "choose another `--out`".to_owned(),
+            Self::File(_) => return Vec::new(),
+        }]
+    }
+}
+
+/// Puts a directory of files in its place, whole or not at all.
+///
+/// What stands there may be files that the last call wrote and nobody changed, files called as one of
+/// `traces`, files called as one of `results` where `force` is given, and the user's own values for
+/// Packer, which are kept. Anything else is refused.
+///
+/// # Errors
+/// The place is taken, or cannot be written.
+pub fn place(
+    path: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    traces: &[&str],
+    results: &[&str],
+    force: bool,
+) -> Result<(), PlaceError> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return Err(PlaceError::NotADirectory { path: path.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(at("reading", path)(error).into()),
+    }
+    let replaceable = if force { [traces, results].concat() } else { traces.to_vec() };
+    let kept = survey(path, files, &replaceable, results)?;
+    let (parent, name) = split_path(path)?;
+    sweep(parent, &name)?;
+    let prefix = temporary_prefix(&name);
+    let partial = Builder::new().prefix(&prefix).suffix(".partial").rand_bytes(12).tempdir_in(parent);
+    let partial = partial.map_err(at("creating", path))?;
+    fill(partial.path(), files)?;
+    for name in kept {
+        let (from, to) = (path.join(&name), partial.path().join(&name));
+        fs::copy(&from, &to).map_err(at("copying", &from))?;
+    }
+    Ok(swap(partial, path)?)
+}
+
+/// Files that are kept; an error where one may be neither kept nor removed.
+fn survey(
+    path: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    replaceable: &[&str],
+    results: &[&str],
+) -> Result<Vec<String>, PlaceError> {
+    let written = read_written(path)?;
+    let folders = folders_of(written.keys().chain(files.keys()));
+    let mut kept = Vec::new();
+    for (name, kind) in entries_below(path)? {
+        let error = |kind: fn(PathBuf, String) -> PlaceError| Err(kind(path.to_owned(), name.clone()));
+        if kind.is_dir() {
+            if !folders.contains(&name) {
+                return error(|path, found| PlaceError::Foreign { path, found });
+            }
+        } else if replaceable.contains(&name.as_str()) || name == WRITTEN {
+        } else if results.contains(&name.as_str()) {
+            return error(|path, found| PlaceError::Result { path, found });
+        } else if let Some(digest) = written.get(&name) {
+            if !kind.is_file() || sha256(&read(&path.join(&name))?) != *digest {
+                return error(|path, found| PlaceError::Changed { path, found });
+            }
+        } else if kind.is_file() && is_user_values(&name) && !files.contains_key(&name) {
+            kept.push(name);
+        } else {
+            return error(|path, found| PlaceError::Foreign { path, found });
+        }
+    }
+    Ok(kept)
+}
+
+/// Packer reads these by itself, and imagegen tells the user to write them.
+fn is_user_values(name: &str) -> bool {
+    !name.contains('/') && (name.ends_with(".auto.pkrvars.json") || name.ends_with(".auto.pkrvars.hcl"))
+}
+
+/// Every folder that one of these paths lies in.
+fn folders_of<'a>(paths: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
+    let mut folders = BTreeSet::new();
+    for path in paths {
+        folders.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
+    }
+    folders
+}
+
+/// Path → SHA-256 of what the last call wrote.
+fn read_written(path: &Path) -> Result<BTreeMap<String, String>, FileError> {
+    let list = if path.is_dir() { read_if_there(&path.join(WRITTEN))? } else { None };
+    let list = String::from_utf8_lossy(&list.unwrap_or_default()).into_owned();
+    let lines = list.lines().filter_map(|line| line.split_once("  "));
+    Ok(lines.map(|(digest, name)| (name.to_owned(), digest.to_owned())).collect())
+}
+
+/// Everything below a directory by its path, links as links.
+fn entries_below(root: &Path) -> Result<Vec<(String, fs::FileType)>, FileError> {
+    if !root.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut entries = Vec::new();
+    for entry in WalkDir::new(root).min_depth(1).sort_by_file_name() {
+        let entry = entry.map_err(|error| {
+            at("reading", root)(error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links")))
+        })?;
+        let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        let name = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+        entries.push((name, entry.file_type()));
+    }
+    Ok(entries)
+}
+
+fn fill(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), FileError> {
+    let list = files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect::<String>();
+    let written = (WRITTEN.to_owned(), list.into_bytes());
+    let all = || files.iter().chain([(&written.0, &written.1)]);
+    for (name, bytes) in all() {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(at("creating", parent))?;
+        }
+        fs::write(&path, bytes).map_err(at("writing", &path))?;
+    }
+    // All at the end: the first one makes the file system write what the others need too.
+    for (name, _) in all() {
+        let path = folder.join(name);
+        fs::File::open(&path).and_then(|file| file.sync_all()).map_err(at("writing", &path))?;
+    }
+    Ok(())
+}
+
+/// The new directory under the final name; what stood there is removed. At no moment is there
+/// neither, where the system can exchange two names.
+fn swap(partial: TempDir, path: &Path) -> Result<(), FileError> {
+    if !path.exists() {
+        let partial = partial.keep();
+        return fs::rename(&partial, path).map_err(|error| {
+            // The first error is the one to tell.
+            let _ = fs::remove_dir_all(&partial);
+            at("writing", path)(error)
+        });
+    }
+    if exchange(partial.path(), path) {
+        return partial.close().map_err(at("removing", path));
+    }
+    let old = partial.path().with_extension("old");
+    fs::rename(path, &old).map_err(at("replacing", path))?;
+    if let Err(error) = fs::rename(partial.path(), path) {
+        let _ = fs::rename(&old, path);
+        return Err(at("writing", path)(error));
+    }
+    fs::remove_dir_all(&old).map_err(at("removing", &old))
+}
+
+#[cfg(target_os = "linux")]
+fn exchange(one: &Path, other: &Path) -> bool {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(content: &str) -> BTreeMap<String, Vec<u8>> {
+        [("a/b".to_owned(), content.as_bytes().to_vec()), ("c".to_owned(), b"c".to_vec())].into()
+    }
+
+    fn names(path: &Path) -> Vec<String> {
+        entries_below(path).unwrap().into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn what_was_written_is_replaced_and_values_of_the_user_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let left = folder.path().join(".out.2147483600-x.partial");
+        fs::create_dir(&left).unwrap();
+        place(&path, &files("1"), &["log"], &["result"], false).unwrap();
+        fs::write(path.join("own.auto.pkrvars.json"), "{}").unwrap();
+        fs::write(path.join("log"), "").unwrap();
+        place(&path, &files("2"), &["log"], &["result"], false).unwrap();
+        assert_eq!(fs::read(path.join("a/b")).unwrap(), b"2");
+        assert_eq!(names(&path), [".imagegen.sha256", "a", "a/b", "c", "own.auto.pkrvars.json"]);
+        assert_eq!(names(folder.path()).iter().filter(|name| !name.contains('/')).count(), 1);
+        fs::write(path.join("result"), "").unwrap();
+        assert!(matches!(
+            place(&path, &files("3"), &["log"], &["result"], false),
+            Err(PlaceError::Result { .. })
+        ));
+        place(&path, &files("3"), &["log"], &["result"], true).unwrap();
+        assert!(!path.join("result").exists());
+        // What this call does not write any more goes too.
+        place(&path, &[("c".to_owned(), b"d".to_vec())].into(), &[], &[], false).unwrap();
+        assert_eq!(names(&path), [".imagegen.sha256", "c", "own.auto.pkrvars.json"]);
+    }
+
+    #[test]
+    fn what_others_wrote_or_changed_is_refused_even_by_force() {
+        type Change = fn(&Path);
+        let changes: &[(&str, Change)] = &[
+            ("a file below a folder of ours", |path| fs::write(path.join("a/mine"), "").unwrap()),
+            ("a file of ours that was edited", |path| fs::write(path.join("a/b"), "edited").unwrap()),
+            ("a repository", |path| fs::create_dir(path.join(".git")).unwrap()),
+            ("values in a folder", |path| fs::write(path.join("a/x.auto.pkrvars.json"), "").unwrap()),
+            ("a folder in the place of a file", |path| {
+                fs::remove_file(path.join("c")).unwrap();
+                fs::create_dir(path.join("c")).unwrap();
+            }),
+            ("no list", |path| fs::remove_file(path.join(WRITTEN)).unwrap()),
+        ];
+        for (title, change) in changes {
+            for force in [false, true] {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("out");
+                place(&path, &files("1"), &[], &[], false).unwrap();
+                change(&path);
+                let before = names(&path);
+                assert!(place(&path, &files("2"), &[], &[], force).is_err(), "{title}, {force}");
+                assert_eq!(names(&path), before, "{title}, {force}");
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("out"), folder.path().join("other"));
+        place(&other, &files("1"), &[], &[], false).unwrap();
+        symlink(&other, &path).unwrap();
+        assert!(matches!(place(&path, &files("2"), &[], &[], true), Err(PlaceError::NotADirectory { .. })));
+        symlink("/etc/passwd", other.join("x.auto.pkrvars.json")).unwrap();
+        assert!(place(&other, &files("2"), &[], &[], true).is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! The one writer: a temporary file of a random name, created exclusively beside its final place, then
+//! a rename. Only regular files are replaced: never a device, a pipe, a folder or a link.
+
+#![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use tempfile::{Builder, NamedTempFile};
+
+use super::{FileError, at, remove_if_there};
+
+/// Writes a file whole or not at all.
+///
+/// # Errors
+/// The folder cannot be written, or something else than a regular file is there.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_with(path, |file| file.write_all(bytes).map_err(at("writing", path)))
+}
+
+/// The same for what is too large to be held: `fill` writes it.
+///
+/// # Errors
+/// As [`write()`], or whatever `fill` says.
+pub fn write_with<E: From<FileError>>(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
+    write_as(path, 0o666, fill)
+}
+
+/// As [`write()`], and readable by the owner alone from the first byte on.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_as(path, 0o600, |file| file.write_all(bytes).map_err(at("writing", path)))
+}
+
+/// As [`write()`], for a program.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_program(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_as(path, 0o777, |file| file.write_all(bytes).map_err(at("writing", path)))
+}
+
+/// The process's umask takes bits from `mode`.
+fn write_as<E: From<FileError>>(
+    path: &Path,
+    mode: u32,
+    fill: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
+    check_target(path)?;
+    let (folder, name) = split_path(path)?;
+    // Leftovers of other processes are no reason not to write.
+    let _ = sweep(folder, &name);
+    let mut temporary = create_temporary(folder, &name, mode)?;
+    fill(temporary.as_file_mut())?;
+    temporary.as_file().sync_all().map_err(at("writing", path))?;
+    temporary.persist(path).map_err(|error| at("writing", path)(error.error))?;
+    Ok(())
+}
+
+/// Refuses to replace what is no regular file.
+fn check_target(path: &Path) -> Result<(), FileError> {
+    let kind = match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Ok(metadata) if metadata.is_symlink() => "it is a symbolic link: name the file itself",
+        Ok(metadata) if metadata.is_dir() => "it is a directory",
+        Ok(_) => "it is a device, pipe or socket, not a regular file",
+        Err(error) => return Err(at("writing", path)(error)),
+    };
+    Err(at("writing", path)(io::Error::other(kind)))
+}
+
+/// The folder of a path, made where it is not there, and the path's name.
+pub(super) fn split_path(path: &Path) -> Result<(&Path, String), FileError> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder).map_err(at("creating", folder))?;
+    Ok((folder, path.file_name().unwrap_or_default().to_string_lossy().into_owned()))
+}
+
+/// A file that is removed unless it is persisted. Its name says which process writes it.
+pub(in crate::io) fn create_temporary(
+    folder: &Path,
+    name: &str,
+    mode: u32,
+) -> Result<NamedTempFile, FileError> {
+    let prefix = temporary_prefix(name);
+    let mut builder = Builder::new();
+    builder.prefix(&prefix).suffix(".partial").rand_bytes(12);
+    set_mode(&mut builder, mode);
+    builder.tempfile_in(folder).map_err(at("writing", &folder.join(name)))
+}
+
+pub(super) fn temporary_prefix(name: &str) -> String {
+    format!(".{name}.{}-", std::process::id())
+}
+
+#[cfg(unix)]
+pub(super) fn set_mode(builder: &mut Builder<'_, '_>, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    builder.permissions(fs::Permissions::from_mode(mode));
+}
+
+#[cfg(not(unix))]
+pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
+
+/// Removes what processes that were killed left of writing `name`.
+pub(super) fn sweep(parent: &Path, name: &str) -> Result<(), FileError> {
+    for entry in fs::read_dir(parent).map_err(at("reading", parent))? {
+        let path = entry.map_err(at("reading", parent))?.path();
+        let left = path.file_name().unwrap_or_default().to_string_lossy();
+        let process = left
+            .strip_prefix(&format!(".{name}."))
+            .and_then(|rest| rest.strip_suffix(".partial")?.split_once('-'))
+            .and_then(|(process, _)| process.parse().ok());
+        if process.is_some_and(|process| !is_running(process)) {
+            let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+            if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }
+                .map_err(at("removing", &path))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_running(process: i32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    // A process of another user's is running too.
+    Pid::from_raw(process).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_running(_: i32) -> bool {
+    true
+}
+
+/// A log that is written line by line.
+#[derive(Debug)]
+pub struct Log(File);
+
+impl Log {
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create(path: &Path) -> Result<Self, FileError> {
+        check_target(path)?;
+        remove_if_there(path)?;
+        File::create_new(path).map(Self).map_err(at("writing", path))
+    }
+
+    /// A log that cannot be written must not end the build that it tells of.
+    pub fn line(&mut self, text: &str) {
+        let _ = writeln!(self.0, "{text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_that_fails_leaves_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, b"old").unwrap();
+        assert!(write(&path.join("below"), b"new").is_err());
+        let failed = write_with(&path, |_| Err(at("writing", &path)(io::Error::other("full"))));
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_are_replaced() {
+        use std::os::unix::fs::{MetadataExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        symlink(&file, &link).unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .unwrap();
+        for path in [link.as_path(), &pipe, folder.path(), Path::new("/dev/full")] {
+            assert!(write(path, b"new").is_err(), "{}", path.display());
+            assert!(write_secret(path, b"new").is_err(), "{}", path.display());
+            assert!(write_program(path, b"new").is_err(), "{}", path.display());
+            assert!(Log::create(path).is_err(), "{}", path.display());
+        }
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        write_secret(&file, b"new").unwrap();
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn temporary_names_cannot_be_guessed_and_are_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        // No process has this number: it is above the kernel's limit.
+        let left = folder.path().join(".file.2147483600-x.partial");
+        fs::create_dir(&left).unwrap();
+        let other = folder.path().join(".other.2147483600-x.partial");
+        fs::write(&other, "").unwrap();
+        let names: Vec<_> = (0..2)
+            .map(|_| create_temporary(folder.path(), "file", 0o666).unwrap().path().to_owned())
+            .collect();
+        assert_ne!(names[0], names[1]);
+        write(&folder.path().join("file"), b"new").unwrap();
+        assert!(!left.exists() && other.exists());
+    }
+}
