@@ -75,7 +75,7 @@ fn small() -> BTreeMap<String, Value> {
         ("windows/2019.json", windows),
         (
             "contents.json",
-            json!({ "groups": [{ "name": "containerd", "alternatives": [[{ "component": "containerd" }]], "reason": "r", "source": "s" }] }),
+            json!({ "groups": [{ "name": "containerd", "alternatives": [[{ "component": "containerd" }]], "reason": "r", "source": SOURCE }] }),
         ),
         ("features.json", json!({ "features": [] })),
         ("rules.json", json!({ "refusals": [] })),

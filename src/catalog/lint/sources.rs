@@ -13,8 +13,14 @@ use crate::embedded::Tree;
 
 /// Files whose sources are held to the form: the start of their path, and the field below which
 /// sources are checked (empty for the whole file).
-const SCOPES: &[(&str, &str)] =
-    &[("kubernetes/", ""), ("components/", "choices"), ("windows/", "kubernetes")];
+const SCOPES: &[(&str, &str)] = &[
+    ("kubernetes/", ""),
+    ("components/", "choices"),
+    ("windows/", "kubernetes"),
+    ("contents.json", ""),
+    ("features.json", ""),
+    ("rules.json", ""),
+];
 
 /// Marks of research notes, which a reader cannot open.
 const NOTES: &[&str] =
