@@ -155,6 +155,8 @@ const BREAKS: &[Break] = &[
     (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "key", r"HKCU:\Software")),
     (Rule::RegistryKind, |plan| wrapped(plan, "DWord", FLAGS)),
     (Rule::SddlInvalid, |plan| plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)")),
+    // A directory's descriptor on a file: .NET prints it without the inheritance flags.
+    (Rule::SddlInvalid, |plan| plan.set("crictl/config", "sddl", RESTRICTED)),
     (Rule::ServiceProgramLater, |plan| {
         let kubelet = plan.of("kubernetes/kubelet")["properties"].clone();
         plan.remove("kubernetes/kubelet");
