@@ -15,7 +15,7 @@ pub(super) fn plan(args: &PlanArgs, manifests: Option<&Path>, printer: &Printer)
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     let (guest, prediction) = predict_machine(&plan, &trees)?;
     if args.state {
-        return printer.result(&prediction.machine, || prediction.machine.text());
+        return printer.result(&prediction.machine, || prediction.machine.format_listing());
     }
     printer.result(&PlanOutput::new(&plan, &guest), || format_plan(&plan, &guest))
 }

@@ -1,5 +1,5 @@
-//! What the fold is told besides the resources: facts of the target, of the programs, and of
-//! what others do on the machine after it is made.
+//! Input of a prediction besides the resources: facts of the target and of the programs, and what
+//! other programs do on the machine after it is made.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,13 +38,13 @@ impl fmt::Debug for Expectations<'_> {
     }
 }
 
-/// A file that others create after the image is made.
+/// A file that another program creates after the image is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LaterFile {
     /// A path; ending in `\*`, the directory and anything below.
     pub path: String,
-    /// Who creates it; a service or program of the machine by its name.
+    /// The program that creates it; a service or program of the machine by its name.
     pub by: String,
     pub source: String,
 }
@@ -58,7 +58,7 @@ impl LaterFile {
         }
     }
 
-    /// Whether the service itself, or its program, is the one who creates it.
+    /// Whether the service of that name, or its program, creates it.
     pub(super) fn is_by(&self, name: &str) -> bool {
         let by = self.by.to_lowercase();
         let name = name.to_lowercase();

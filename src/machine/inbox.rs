@@ -1,10 +1,10 @@
 //! What is on a Windows Server before the plan begins: the few directories, files and services
-//! that plans name. One table each, with who brings the thing.
+//! that plans name. One table each, with the origin of the thing.
 
 use crate::model::paths;
 use crate::model::target::Platform;
 
-/// Who brings an inbox thing.
+/// Where an inbox thing comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum From {
     Windows,
@@ -12,7 +12,7 @@ pub(super) enum From {
     Feature(&'static str),
     /// On images of the target.
     Platform,
-    /// Brought by the package whose `creates` has this part.
+    /// Installed by the package whose `creates` has this part.
     Package(&'static str),
 }
 
@@ -93,10 +93,10 @@ const SERVICES: [(&str, From); 22] = [
     ("vmcompute", From::Feature("Containers")),
 ];
 
-/// Services that packages bring along.
+/// Services that packages install.
 const PACKAGE_SERVICES: [(&str, From); 1] = [("cloudbase-init", From::Package(r"\cloudbase-init\"))];
 
-/// Programs that do nothing before a feature is there.
+/// Programs that need a feature.
 const NEEDS: [(&str, &str); 4] = [
     ("containerd", "Containers"),
     ("ctr", "Containers"),
@@ -104,7 +104,7 @@ const NEEDS: [(&str, &str); 4] = [
     ("dockerd", "Containers"),
 ];
 
-/// Programs that only start another, named by their first argument that is no flag.
+/// Programs that only start another one, which their first argument without a dash names.
 const LAUNCHERS: [&str; 1] = ["kube-log-runner"];
 
 /// What new things in this inbox directory get, by the directory's key.
@@ -121,7 +121,7 @@ pub(super) fn is_file(key: &str) -> bool {
     FILES.contains(&key)
 }
 
-/// Who brings the service, whether or not it is there on this machine.
+/// Where the service comes from, whether or not it is on this machine.
 pub(super) fn service(name: &str, platform: &Platform) -> Option<From> {
     if platform.services.iter().any(|known| known.eq_ignore_ascii_case(name)) {
         return Some(From::Platform);

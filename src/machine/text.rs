@@ -25,7 +25,7 @@ const WIDTH: usize = 100;
 impl Machine {
     /// Plain text, ASCII as far as the values are.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn format_listing(&self) -> String {
         let mut out = format!("Windows {} (build {}) for {}", self.windows, self.build, self.target);
         out.push_str(if self.is_sealed() { ", generalized\n" } else { ", not generalized\n" });
         let mut listing = Listing { out };
@@ -56,7 +56,7 @@ impl Machine {
 
     /// The nearest directory above that has its own access control.
     fn access_source(&self, path: &str) -> Option<String> {
-        paths::ancestors(&paths::normal(path)).find(|above| {
+        paths::ancestors(&paths::normalize(path)).find(|above| {
             let own = matches!(self.at_path(above), Some(ResourceKind::Directory(it)) if it.sddl().is_some());
             own || inbox::directory(&paths::key(above), &self.platform).is_some()
         })
@@ -135,7 +135,7 @@ impl Listing {
             }
             listing.later_arguments(2, settings.arguments_file.as_ref());
             if let Some(name) = &settings.display_name {
-                listing.line(2, &format!("shown as: {name}"));
+                listing.line(2, &format!("display name: {name}"));
             }
             listing.list("depends on", settings.depends_on.as_deref().unwrap_or_default());
             listing.failures(settings);
@@ -146,7 +146,10 @@ impl Listing {
 
     fn later_arguments(&mut self, depth: usize, file: Option<&ArgumentsFile>) {
         if let Some(file) = file {
-            self.line(depth, &format!("and, once it is there, {} of {}", file.variable, file.path));
+            self.line(
+                depth,
+                &format!("followed by {} of {}, when that file exists", file.variable, file.path),
+            );
         }
     }
 
@@ -154,7 +157,7 @@ impl Listing {
         let mut actions: Vec<String> =
             service.failure_actions.iter().flatten().map(format_failure_action).collect();
         if let Some(seconds) = service.failure_reset_seconds {
-            actions.push(format!("counted anew after {seconds} s without one"));
+            actions.push(format!("count reset after {seconds} s without a failure"));
         }
         self.list("on failure", &actions);
     }
@@ -162,15 +165,15 @@ impl Listing {
     fn directories(&mut self, machine: &Machine) {
         let present = machine.all::<Directory>().filter(|(it, _)| it.state != DirectoryState::Absent {});
         self.section("Directories", present, |listing, (it, origin)| {
-            listing.line(1, &paths::normal(&it.path));
+            listing.line(1, &paths::normalize(&it.path));
             listing.rights(it.sddl());
             let inherits =
                 it.sddl().is_none() && inbox::directory(&paths::key(&it.path), &machine.platform).is_none();
             if let Some(above) = machine.access_source(&it.path).filter(|_| inherits) {
-                listing.line(2, &format!("access as {above} hands down"));
+                listing.line(2, &format!("access inherited from {above}"));
             }
             if it.clears_content() {
-                listing.line(2, "emptied");
+                listing.line(2, "content removed");
             }
             listing.origin(origin);
         });
@@ -187,7 +190,7 @@ impl Listing {
         let things = machine.resources.values();
         let files = things.filter_map(|placed| Some((placed.kind.properties().file()?, placed)));
         self.section("Files", files, |listing, (path, placed)| {
-            listing.line(1, &paths::normal(path));
+            listing.line(1, &paths::normalize(path));
             listing.rights(placed.kind.properties().descriptor().map(|(sddl, _)| sddl));
             match &placed.kind {
                 ResourceKind::Artifact(Artifact { url, algorithm, digest, .. }) => {
@@ -210,7 +213,7 @@ impl Listing {
         let ResourceKind::File(file) = &placed.kind else { return };
         let Some(file) = file.desired.present() else { return };
         if file.content.contains('\r') {
-            self.line(2, "lines end with carriage return and line feed");
+            self.line(2, "line endings: CRLF");
         }
         for line in file.content.lines() {
             self.line(2, &format!("| {line}"));
@@ -256,13 +259,9 @@ impl Listing {
         self.section("Added to PATH, in this order", entries, |listing, (entry, origin)| {
             listing.line_from(entry, origin);
         });
-        self.section(
-            "Left alone by Defender",
-            machine.all::<DefenderExclusion>(),
-            |listing, (it, origin)| {
-                listing.line_from(&format!("{} {}", it.kind.as_str(), it.value), origin);
-            },
-        );
+        self.section("Defender exclusions", machine.all::<DefenderExclusion>(), |listing, (it, origin)| {
+            listing.line_from(&format!("{} {}", it.kind.as_str(), it.value), origin);
+        });
     }
 
     /// Types without a section of their own, with their properties as they are.
@@ -282,7 +281,7 @@ impl Listing {
                         | ResourceKind::Script(_)
                 )
         });
-        self.section("Of Windows itself", things, |listing, (identity, placed)| {
+        self.section("Updates, tasks and system settings", things, |listing, (identity, placed)| {
             let (kind, properties) = placed.kind.to_json();
             // The resource's name says more than a digest or a script.
             let is_named =
@@ -319,7 +318,7 @@ impl Listing {
 
     fn access(&mut self, machine: &Machine) {
         let users = machine.all::<LocalUser>().filter(|(it, _)| it.ensure != EnsureUser::Absent);
-        self.section("Accounts of the build", users, |listing, (it, origin)| {
+        self.section("Build accounts", users, |listing, (it, origin)| {
             let state = if it.ensure == EnsureUser::Present { "enabled" } else { "disabled" };
             listing.line_from(&format!("{} {state}", it.user_name), origin);
         });
@@ -336,20 +335,20 @@ impl Listing {
         });
         self.section("WinRM", winrm, |listing, (text, origin)| listing.line_from(&text, origin));
         let absent = machine.resources.iter().filter(|(_, placed)| placed.kind.properties().is_absent());
-        self.section("Not there", absent, |listing, (identity, placed)| {
+        self.section("Absent", absent, |listing, (identity, placed)| {
             let text = format!("{} {}", placed.kind.to_json().0, identity.name());
             listing.line_from(&text, &placed.origin);
         });
     }
 
     fn checks(&mut self, machine: &Machine) {
-        self.section("Checked", machine.all::<Assertion>(), |listing, (it, origin)| {
+        self.section("Assertions", machine.all::<Assertion>(), |listing, (it, origin)| {
             listing.line(1, &format_assertion(it));
             listing.origin(origin);
         });
         self.section("Sysprep", machine.all::<Sysprep>(), |listing, (it, origin)| {
-            listing.line(1, &format!("until {}, then {}", it.image_state, it.finish));
-            listing.line(2, &format!("answers: {}", it.unattend));
+            listing.line(1, &format!("image state {}, then {}", it.image_state, it.finish));
+            listing.line(2, &format!("answer file: {}", it.unattend));
             listing.origin(origin);
         });
     }

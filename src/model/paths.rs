@@ -1,11 +1,11 @@
 //! Windows paths as text: one spelling, comparison without case, and what Windows forbids.
 
-/// Longest path without the long-path opt-in, which neither containerd nor PowerShell 5.1 takes.
+/// Longest path without the long-path opt-in, which neither containerd nor PowerShell 5.1 has.
 const LONGEST: usize = 259;
 const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Backslashes only, none at the end but a drive's.
-pub fn normal(path: &str) -> String {
+pub fn normalize(path: &str) -> String {
     let path = path.replace('/', r"\");
     let trimmed = path.trim_end_matches('\\');
     match trimmed.strip_suffix(':') {
@@ -14,15 +14,15 @@ pub fn normal(path: &str) -> String {
     }
 }
 
-/// What two spellings of one path have in common.
+/// The text by which paths are compared: two spellings of one path have the same.
 pub fn key(path: &str) -> String {
-    normal(path).to_lowercase()
+    normalize(path).to_lowercase()
 }
 
 /// The directory a normal path lies in; none for a drive.
 pub fn parent(path: &str) -> Option<String> {
     let (above, name) = path.rsplit_once('\\')?;
-    (!name.is_empty()).then(|| normal(&format!(r"{above}\")))
+    (!name.is_empty()).then(|| normalize(&format!(r"{above}\")))
 }
 
 /// Every directory above a normal path, the nearest first.
@@ -56,18 +56,18 @@ pub fn has_extension(path: &str) -> bool {
     file_name(path).rsplit_once('.').is_some_and(|(stem, suffix)| !stem.is_empty() && !suffix.is_empty())
 }
 
-/// Why Windows, or we, would not take the path.
-pub fn fault(path: &str) -> Option<String> {
+/// The reason why Windows, or imagegen, refuses the path.
+pub fn find_fault(path: &str) -> Option<String> {
     if !is_absolute(path) {
         return Some("is not absolute".to_owned());
     }
     if path.encode_utf16().count() > LONGEST {
         return Some(format!("is longer than {LONGEST} characters"));
     }
-    normal(&path[2..]).split('\\').skip(1).find_map(name_fault)
+    normalize(&path[2..]).split('\\').skip(1).find_map(find_name_fault)
 }
 
-fn name_fault(name: &str) -> Option<String> {
+fn find_name_fault(name: &str) -> Option<String> {
     if name.contains(':') {
         return Some(format!("names an alternate data stream, `{name}`"));
     }
@@ -100,8 +100,8 @@ mod tests {
         for spelling in [r"C:\K\kubelet.exe", "c:/k/kubelet.exe", r"C:\k\KUBELET.EXE\"] {
             assert_eq!(key(spelling), r"c:\k\kubelet.exe");
         }
-        assert_eq!(normal(r"C:\"), r"C:\");
-        assert_eq!(normal("C:/"), r"C:\");
+        assert_eq!(normalize(r"C:\"), r"C:\");
+        assert_eq!(normalize("C:/"), r"C:\");
     }
 
     #[test]
@@ -135,11 +135,11 @@ mod tests {
             (r"C:\a\com1.txt", "device name"),
             (r"C:\lpt9", "device name"),
         ] {
-            let fault = fault(path).unwrap_or_default();
+            let fault = find_fault(path).unwrap_or_default();
             assert!(fault.contains(part), "{path}: {fault}");
         }
         for path in [r"C:\", r"C:\k", "c:/opt/cni/bin", r"C:\k\.hidden", r"C:\com", r"C:\com10", r"C:\k\"] {
-            assert_eq!(fault(path), None, "{path}");
+            assert_eq!(find_fault(path), None, "{path}");
         }
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn check_environment(context: &Context<'_>, problems: &mut Problems<'
         pairs.map(move |(name, value)| (name, value, service.origin))
     });
     for (name, value, origin) in variables.chain(of_services) {
-        let is_file = paths::fault(value).is_none() && paths::has_extension(value);
+        let is_file = paths::find_fault(value).is_none() && paths::has_extension(value);
         if is_file && !context.exists(value) && !context.is_created_later(value) {
             problems.add(
                 Rule::EnvironmentNamesMissingFile,

@@ -10,7 +10,7 @@ use super::{Context, Problems};
 pub(super) fn check_paths(context: &Context<'_>, problems: &mut Problems<'_>) {
     for resource in context.resources {
         for path in resource.kind.properties().paths() {
-            if let Some(fault) = paths::fault(path) {
+            if let Some(fault) = paths::find_fault(path) {
                 let message = format!("the path {path:?} {fault}");
                 problems.add(Rule::BadPath, resource, message, "write a plain absolute path such as `C:\\k`");
             }

@@ -57,7 +57,7 @@ pub(super) fn check_search_path(context: &Context<'_>, problems: &mut Problems<'
 /// The first path on the way to the file that ordinary users may change: a user who may rename a
 /// directory above can put another in its place.
 fn find_open_path(context: &Context<'_>, file: &str) -> Option<String> {
-    let file = paths::normal(file);
+    let file = paths::normalize(file);
     let mut directories: Vec<String> = paths::ancestors(&file).collect();
     directories.reverse();
     let mut inherited = Children::Open;

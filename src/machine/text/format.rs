@@ -72,8 +72,8 @@ fn format_direction(direction: Direction) -> &'static str {
 pub(super) fn format_port(port: &Port) -> String {
     let rule = match (&port.rule, port.direction) {
         (Some(rule), _) => format!("allowed by {rule}"),
-        (None, Direction::Inbound) => "allowed by no rule".to_owned(),
-        (None, Direction::Outbound) => "which needs no rule".to_owned(),
+        (None, Direction::Inbound) => "not allowed by any rule".to_owned(),
+        (None, Direction::Outbound) => "no rule needed".to_owned(),
     };
     format!("{}: {} {} {}, {rule}", port.program, format_direction(port.direction), port.protocol, port.port)
 }

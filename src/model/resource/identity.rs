@@ -27,7 +27,7 @@ impl Identity {
     /// A file, directory or link: a path holds one thing, of whatever type.
     #[must_use]
     pub fn path(properties: &'static [&'static str], path: &str) -> Self {
-        Self::new("", properties, paths::normal(path))
+        Self::new("", properties, paths::normalize(path))
     }
 
     #[must_use]
