@@ -139,7 +139,7 @@ pub(crate) fn evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
 /// Every URL that a lock speaks of: only for these may a bundle say what came from there.
 pub(crate) fn urls(lock: &Lock) -> Vec<String> {
     let artifacts = lock.artifacts.iter().flat_map(urls_of).map(str::to_owned);
-    artifacts.chain(lock.selection.own_files().map(|file| file.url)).collect()
+    artifacts.chain(lock.selection.own_files().map(|file| file.url.into())).collect()
 }
 
 /// The URLs of an artifact and of what proves it.

@@ -11,9 +11,12 @@ mod verify;
 
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::model::choice::{Format, OnError};
+use crate::model::text::escape_controls;
+use crate::model::url::strip_secrets;
 
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use doctor::DoctorArgs;
@@ -49,6 +52,19 @@ pub struct Cli {
 
     #[command(flatten)]
     pub global: Global,
+}
+
+/// Reads the command line. A wrong value is named without password, query and control characters.
+#[must_use]
+pub fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|mut error| {
+        if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
+            let value = if value.contains("://") { strip_secrets(value) } else { value.clone() };
+            let value = escape_controls(&value).into_owned();
+            error.insert(ContextKind::InvalidValue, ContextValue::String(value));
+        }
+        error.exit()
+    })
 }
 
 #[derive(Debug, Args)]

@@ -211,9 +211,9 @@ fn typed(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, Str
 fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError> {
     for artifact in plan.artifacts() {
         let used = resources.iter().any(|resource| match &resource.kind {
-            ResourceKind::Artifact(installed) => installed.url == artifact.url,
-            ResourceKind::Archive(installed) => installed.url == artifact.url,
-            ResourceKind::Msi(installed) => installed.url == artifact.url,
+            ResourceKind::Artifact(installed) => installed.url == *artifact.url,
+            ResourceKind::Archive(installed) => installed.url == *artifact.url,
+            ResourceKind::Msi(installed) => installed.url == *artifact.url,
             _ => false,
         });
         if !used {

@@ -180,8 +180,8 @@ impl Job<'_> {
     fn check_proofs(&self) -> Result<Vec<Evidence>> {
         let mut found = Vec::new();
         for (algorithm, wanted, actual) in [
-            ("SHA-256", &self.args.sha256, &self.digests.sha256),
-            ("SHA-512", &self.args.sha512, &self.digests.sha512),
+            ("SHA-256", self.args.sha256.as_deref(), &self.digests.sha256),
+            ("SHA-512", self.args.sha512.as_deref(), &self.digests.sha512),
         ] {
             if let Some(wanted) = wanted {
                 let outcome = compare_digest(algorithm, wanted, actual);

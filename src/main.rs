@@ -2,13 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
-use imagegen::cli::Cli;
-use imagegen::commands;
+use imagegen::{cli, commands};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = cli::parse();
     let printer = commands::printer(&cli.global);
     match commands::run(cli, &printer) {
         Ok(()) => ExitCode::SUCCESS,

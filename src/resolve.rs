@@ -4,9 +4,9 @@
 //! All refusals of a selection are reported at once, each with the nearest good choice.
 
 mod artifacts;
-mod asked;
 mod choices;
 mod delivery;
+mod extras;
 mod groups;
 mod kubernetes;
 mod overrides;
@@ -76,9 +76,9 @@ pub fn resolve(
         features: selection.features.iter().cloned().collect(),
         components: BTreeMap::new(),
     };
-    let features = asked::features(catalog, &situation, &mut refusals)?;
-    asked::check(selection, &mut refusals);
-    asked::images(selection, runtime, &mut refusals);
+    let features = extras::features(catalog, &situation, &mut refusals)?;
+    extras::check(selection, &mut refusals);
+    extras::images(selection, runtime, &mut refusals);
     let groups = groups::choose(
         groups::Inputs { catalog, line: &line, situation: &situation, selection, updated },
         &mut warnings,
@@ -95,9 +95,7 @@ pub fn resolve(
     }
     check_rules(catalog, &situation, &mut refusals)?;
     let pause = choices::pause(&line, &windows, selection, &mut refusals);
-    for image in &selection.images {
-        choices::check_image(image, &mut refusals);
-    }
+    extras::packer_versions(catalog, selection, &mut refusals)?;
     let planned_packer = choices::packer(&target, packer, selection, &mut refusals);
     let chosen = variables::choose(
         &variables::Inputs {

@@ -162,9 +162,8 @@ mod tests {
         let mut files = exported(&provisioners);
         change(&mut files);
         let mut given = Overrides::new();
-        for text in overrides {
-            set(&mut given, text).expect(text);
-        }
+        let texts: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+        set(&mut given, &texts).expect("overrides");
         match accepted("own", files, &provisioners, &given) {
             Ok(_) => Vec::new(),
             Err(foreign) => {

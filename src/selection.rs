@@ -23,6 +23,8 @@ use crate::model::json;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
+use crate::model::url::HttpUrl;
+use crate::model::value::Registry;
 use crate::model::variable::VariableType;
 use crate::model::version::Version;
 use crate::render::{self, RenderError};
@@ -74,9 +76,9 @@ fn definition_from_flags(
     let target = args.target.as_ref().or(base.target.as_ref());
     let proxy =
         (args.http_proxy.is_some() || args.https_proxy.is_some() || args.no_proxy.is_some()).then(|| Proxy {
-            http: args.http_proxy.clone().unwrap_or_default(),
-            https: args.https_proxy.clone().unwrap_or_default(),
-            no_proxy: args.no_proxy.clone().unwrap_or_default(),
+            http: args.http_proxy.clone(),
+            https: args.https_proxy.clone(),
+            no_proxy: args.no_proxy.clone(),
         });
     Ok(ImageDefinition {
         target: args.target.clone(),
@@ -98,8 +100,8 @@ fn definition_from_flags(
     })
 }
 
-fn group_mirrors(pairs: &[(String, String)]) -> BTreeMap<String, Vec<String>> {
-    let mut mirrors: BTreeMap<String, Vec<String>> = BTreeMap::new();
+fn group_mirrors(pairs: &[(Registry, HttpUrl)]) -> BTreeMap<Registry, Vec<HttpUrl>> {
+    let mut mirrors: BTreeMap<Registry, Vec<HttpUrl>> = BTreeMap::new();
     for (registry, url) in pairs {
         mirrors.entry(registry.clone()).or_default().push(url.clone());
     }

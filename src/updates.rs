@@ -18,6 +18,7 @@ use crate::model::overrides::mirrored;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::selection::ImageDefinition;
 use crate::model::upstream::UpstreamError;
+use crate::model::url::HttpUrl;
 use crate::model::version::Version;
 use crate::resolve::{KUBERNETES, plan_artifact};
 use crate::ui::Printer;
@@ -145,10 +146,10 @@ impl Upstreams<'_> {
             row.held = row.held.or(Some("the catalog knows no list of its releases".to_owned()));
             return Ok(row);
         };
-        let url = upstream.url(&self.plan.line.minor.to_string());
+        let url: HttpUrl = upstream.url(&self.plan.line.minor.to_string()).parse()?;
         let moved = mirrored(&self.definition.overrides, &url);
         let (url, names) = moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
-        let list = match self.fetch_small(subject, &url, &names, LARGEST_LIST)? {
+        let list = match self.fetch_small(subject, url.for_request(), &names, LARGEST_LIST)? {
             Ok(list) => list,
             // Limits of an API are told as `forbidden`, and say nothing about the list.
             Err(error) if error.failure.code() == "not-found" => {
@@ -159,7 +160,7 @@ impl Upstreams<'_> {
         };
         let versions = upstream.releases(&list).map_err(|reason| UpstreamError {
             name: subject.name.to_owned(),
-            url,
+            url: url.to_string(),
             reason,
         })?;
         row.newest = versions.last().cloned();

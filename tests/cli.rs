@@ -45,7 +45,11 @@ fn bad_input_is_named_with_its_remedy() {
         ("plan --target azure --k8s 1.20.0 --var locatoin=x", 3, "did you mean `location`?"),
         ("plan --target azure --k8s 1.20.0 --var location=West_Europe", 3, "does not match"),
         ("plan --target azure --k8s 1.20.0 --var client_secret=x", 3, "is a secret"),
-        ("plan --target azure --k8s 1.20.0 --image mcr.example/x:1", 3, "not pinned by its digest"),
+        (
+            "plan --target azure --k8s 1.20.0 --image mcr.example/x:1",
+            2,
+            "is not an image pinned by its digest",
+        ),
         ("plan --target azure --k8s 1.20.0 --no-such-flag", 2, "--no-such-flag"),
         ("explain containrd --k8s 1.20.0", 3, "did you mean `containerd`?"),
         ("schema lok", 3, "did you mean `lock`?"),

@@ -64,8 +64,8 @@ fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool, mir
         ..ImageDefinition::default()
     };
     selection.components.insert("containerd".to_owned(), version.parse().unwrap());
-    selection.mirrors.insert("docker.io".to_owned(), vec!["https://mirror.example".to_owned()]);
-    selection.mirrors.insert("registry.invalid:5000".to_owned(), vec![mirror.to_owned()]);
+    selection.mirrors.insert("docker.io".parse().unwrap(), vec!["https://mirror.example".parse().unwrap()]);
+    selection.mirrors.insert("registry.invalid:5000".parse().unwrap(), vec![mirror.parse().unwrap()]);
     selection.features.extend(hypervisor.then(|| "hyper-v".to_owned()));
     let plan = resolve_plan(&selection, trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
     let (guest, prediction) = predict_machine(&plan, trees).unwrap();

@@ -48,7 +48,7 @@ fn an_override_replaces_bytes_digests_and_proofs() {
 #[test]
 fn files_of_a_provider_may_have_any_name() {
     let pin = format!("sha256={}", "ab".repeat(32));
-    let program = "0f2c/blob/42?signature=secret";
+    let program = "0f2c/blob/42?download=1";
     let crictl = format!(
         r#"{{"crictl": {{"kind": "exe", "url": "https://x.example/tool-7", "sha256": "{}"}}}}"#,
         "cd".repeat(32)
@@ -101,7 +101,7 @@ fn a_mirror_serves_the_same_bytes() {
 #[test]
 fn overrides_that_cannot_be_meant_are_refused() {
     for (arguments, code, said) in [
-        (&["--override", "kubelet.sha256=ABCDEF"][..], 3, "`ABCDEF` is no SHA256 digest of 64 digits"),
+        (&["--override", "kubelet.sha256=ABCDEF"][..], 2, "`ABCDEF` is not a SHA-256 of a file"),
         (&["--override", "kubelett.url=https://x.example/y"], 3, "kubelett"),
         (
             &["--override", "wins.url=https://x.example/wins.exe"],
@@ -125,7 +125,7 @@ fn overrides_that_cannot_be_meant_are_refused() {
         let ran = Test::new()
             .file("private.pem", "-----BEGIN EC PRIVATE KEY-----\nc2VjcmV0\n-----END EC PRIVATE KEY-----\n")
             .file("bad.json", r#"{"kubelet": {"sha1": "x"}}"#)
-            .file("mirror.json", r#"{"https://dl.k8s.io/": {"url": "https://m.example/", "sha256": "00"}}"#)
+            .file("mirror.json", r#"{"https://dl.k8s.io/": {"url": "https://m.example/", "size": 7}}"#)
             .line("plan --target azure --k8s 1.36.0")
             .args(arguments.iter().copied())
             .fails(code, &[said]);
@@ -253,13 +253,13 @@ fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
 #[test]
 fn a_pin_needs_a_catalog_of_ones_own_a_digest_and_a_known_version() {
     for (line, code, said) in [
-        ("pin kubelet 1.20.14 --sha256 00 --source x", 2, "the built-in catalog cannot be changed"),
+        ("pin kubelet 1.20.14 --sha256 DIGEST --source x", 2, "the built-in catalog cannot be changed"),
         ("pin kubelet 1.20.14 --manifests c --source x", 2, "no digest is given"),
-        ("pin kubelett 1.20.14 --manifests c --sha256 00 --source x", 3, "kubelet"),
-        ("pin kubelet 1.20.14 --manifests c --sha256 00 --source x", 3, "not written"),
-        ("pin kubelet 1.20.14 --manifests c --sha256 00", 2, "--source"),
+        ("pin kubelett 1.20.14 --manifests c --sha256 DIGEST --source x", 3, "kubelet"),
+        ("pin kubelet 1.20.14 --manifests c --sha256 00 --source x", 2, "64 lower-case hexadecimal digits"),
+        ("pin kubelet 1.20.14 --manifests c --sha256 DIGEST", 2, "--source"),
         (
-            "pin kubelet 1.20.14 --manifests c --sha256 00 --source x --confidence mutable",
+            "pin kubelet 1.20.14 --manifests c --sha256 DIGEST --source x --confidence mutable",
             2,
             "one of low, medium",
         ),
@@ -268,6 +268,6 @@ fn a_pin_needs_a_catalog_of_ones_own_a_digest_and_a_known_version() {
         export.succeeds();
         let test = Test::new();
         std::fs::rename(export.folder.join("c"), test.folder.join("c")).expect("catalog");
-        test.line(line).fails(code, &[said]);
+        test.line(&line.replace("DIGEST", &"ab".repeat(32))).fails(code, &[said]);
     }
 }

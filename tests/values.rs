@@ -61,3 +61,166 @@ fn no_control_character_reaches_the_terminal() {
     let ran = Test::new().file("imagegen.lock.json", lock).line("plan --target azure --k8s 1.36").run();
     assert!(!ran.stderr.contains('\u{9b}'), "{:?}", ran.stderr);
 }
+
+#[test]
+fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
+    for (line, message) in [
+        ("plan --mirror mirror.example", "expected `https://` and a host, such as `https://"),
+        ("plan --mirror https://user:s3cret@mirror.example", "expected no user and no password"),
+        ("plan --updates KB12", "`KB12` is not a Windows update: expected `KB` and six or seven digits"),
+        ("plan --updates kb5058411", "such as `KB5058411`"),
+        ("plan --http-proxy foo", "is not a proxy: expected a scheme, a host and a port"),
+        ("plan --https-proxy http://p’;calc;‘.example:3128", "is not a proxy"),
+        ("plan --no-proxy a;b", "is not a list of hosts without proxy"),
+        ("plan --registry-mirror docker.io=ftp://mirror.example", "expected `https://` and a host"),
+        ("plan --registry-mirror x’y=https://mirror.example", "is not a registry"),
+        ("fetch --proxy foo", "is not a proxy"),
+        ("verify x --sha256 abc", "expected 64 lower-case hexadecimal digits"),
+        ("pin kubelet 1.36.0 --source s --sha512 abc", "expected 128 lower-case hexadecimal digits"),
+        ("bundle create --out o --image mcr.example/x:1", "is not an image pinned by its digest"),
+        ("scripts sign d --key k --certificate c --timestamp foo", "expected `https://` and a host"),
+    ] {
+        let ran = Test::new().line(line).fails(2, &[message]);
+        assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    }
+    for (text, message) in [
+        ("kubelet.url=mirror.example", "--override kubelet.url: `mirror.example` is not a URL"),
+        ("kubelet.sha256=00", "--override kubelet.sha256: `00` is not a SHA-256"),
+        ("kubelet.signature.key=x", "--override kubelet.signature: the key `url` is missing"),
+    ] {
+        Test::new().line("plan --target azure --k8s 1.36 --override").args([text]).fails(2, &[message]);
+    }
+}
+
+#[test]
+fn a_definition_of_a_wrong_form_is_named_with_file_and_path() {
+    let empty = format!("\"sha256\": \"{}\"", imagegen::embedded::sha256(b""));
+    let overrides = format!("\"overrides\": {{\"kubelet\": {{{empty}}}}}");
+    for (fields, message) in [
+        (
+            "\"network\": {\"pods\": \"10.244.0.0\"}",
+            "`network.pods`: `10.244.0.0` is not an IPv4 network: expected",
+        ),
+        ("\"network\": {\"services\": \"banana\"}", "`network.services`: `banana` is not an IPv4 network"),
+        (
+            "\"network\": {\"nodes\": \"10.0.0.0/99\"}",
+            "`network.nodes`: `10.0.0.0/99` is not an IPv4 network",
+        ),
+        ("\"network\": {\"dns\": \"dns\"}", "`network.dns`: `dns` is not an IPv4 address"),
+        ("\"network\": {\"domain\": \"x’y\"}", "`network.domain`: `x’y` is not a DNS name"),
+        ("\"proxy\": {\"http\": \"foo\"}", "`proxy.http`: `foo` is not a proxy"),
+        ("\"proxy\": {\"http\": \"http://p’;calc;‘.example:3128\"}", "`proxy.http`:"),
+        ("\"proxy\": {\"https\": \"http://u:s3cret@p.example:1\"}", "`http://p.example:1` is not a proxy"),
+        ("\"updates\": {\"kbs\": [\"KB12\"]}", "`updates.kbs[0]`: `KB12` is not a Windows update"),
+        ("\"mirrors\": {\"docker.io\": [\"mirror\"]}", "`mirrors.docker.io[0]`: `mirror` is not a URL"),
+        ("\"mirrors\": {\"docker.io\": []}", "has no mirror"),
+        ("\"images\": [\"mcr.example/x:1\"]", "`images[0]`: `mcr.example/x:1` is not an image pinned"),
+        ("\"volumePlugins\": {\"x\": []}", "is not a volume plugin: expected `VENDOR~DRIVER`"),
+        (&overrides, "`overrides.kubelet.sha256`:"),
+        (
+            "\"packer\": {\"plugins\": {\"azure\": \"9.9.9\"}}",
+            "the catalog knows no release 9.9.9 of packer-plugin-azure",
+        ),
+        ("\"packer\": {\"version\": \"9.9.9\"}", "the catalog knows no release 9.9.9 of packer"),
+    ] {
+        let text = format!("{{\"target\": \"azure\", \"kubernetes\": \"1.36\", {fields}}}");
+        let ran =
+            Test::new().file("imagegen.json", &text).line("build --no-bake --out o").fails(3, &[message]);
+        assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    }
+}
+
+/// A definition with every text that a user can put into one. Each text that gets quotes of PowerShell is
+/// refused, or it is a value of a target's variable, which reaches Packer as JSON alone.
+#[test]
+fn no_text_of_a_definition_takes_quotes_of_powershell() {
+    let digest = "a".repeat(64);
+    let definition = serde_json::json!({
+        "target": "azure", "windows": "2022", "kubernetes": "1.36", "runtime": "containerd",
+        "cni": "flannel-overlay", "hostAccess": "services", "delivery": "download",
+        "updates": {
+            "files": [{ "kb": "KB5001407", "url": "https://u.example/a.msu", "sha256": digest }],
+            "kbs": ["KB5000822"], "categories": ["SecurityUpdates"],
+        },
+        "volumePlugins": { "v~d": [{ "file": "d.ps1", "url": "https://u.example/d.ps1", "sha256": digest }] },
+        "features": ["gmsa"],
+        "network": {
+            "pods": "10.244.0.0/16", "services": "10.96.0.0/12", "nodes": "10.0.0.0/24",
+            "dns": "10.96.0.10", "domain": "cluster.local",
+        },
+        "mirrors": { "docker.io": ["https://m.example"] },
+        "images": [format!("r.example/a@sha256:{digest}")],
+        "proxy": { "http": "http://p.example:1", "https": "http://p.example:1", "noProxy": "a.example" },
+        "components": { "containerd": "2.2.1" },
+        "variables": { "location": "westeurope" },
+        "packer": { "version": "1.14.0", "plugins": { "azure": "2.5.0" } },
+        "overrides": { "crictl": { "url": "https://u.example/crictl.exe", "sha256": digest, "kind": "exe" } },
+    });
+    let data = ["/variables/location"];
+    let mut texts = Vec::new();
+    collect_texts(&definition, String::new(), &mut texts);
+    assert!(texts.len() > 30, "{texts:?}");
+    for pointer in texts {
+        let mut changed = definition.clone();
+        let text = changed.pointer_mut(&pointer).expect("a text");
+        *text = format!("{}’;calc;‘", text.as_str().expect("a text")).into();
+        let ran =
+            Test::new().file("imagegen.json", &changed.to_string()).line("build --no-bake --out o").run();
+        assert!(
+            ran.code == Some(3) || data.contains(&pointer.as_str()),
+            "{pointer}: {:?} {}",
+            ran.code,
+            ran.stderr
+        );
+    }
+}
+
+fn collect_texts(value: &serde_json::Value, pointer: String, texts: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(_) => texts.push(pointer),
+        serde_json::Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                collect_texts(item, format!("{pointer}/{at}"), texts);
+            }
+        }
+        serde_json::Value::Object(fields) => {
+            for (name, field) in fields {
+                collect_texts(field, format!("{pointer}/{}", name.replace('~', "~0")), texts);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_secret_query_is_written_nowhere() {
+    let digest = "a".repeat(64);
+    let over = |query: &str| {
+        format!(
+            "{{\"crictl\": {{\"kind\": \"exe\", \"url\": \"https://u.example/crictl.exe{query}\", \"sha256\": \"{digest}\"}}}}"
+        )
+    };
+    for query in ["?sv=1&sig=s3cret", "?X-Amz-Signature=s3cret", "?token=s3cret"] {
+        let test = Test::new()
+            .file("o.json", &over(query))
+            .line("build --no-bake --out o --k8s 1.36 --overrides o.json");
+        let image = test.line("--target azure");
+        let ran = image
+            .fails(3, &["https://u.example/crictl.exe", "has a signature or a token", "--delivery media"]);
+        assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+        let lock = Test::new().file("o.json", &over(query)).line(
+            "lock --target host --delivery media --k8s 1.20.0 --host-access services --overrides o.json",
+        );
+        let ran = lock.succeeds();
+        assert!(!(ran.stdout + &ran.stderr).contains("s3cret"));
+        let written = lock.text("imagegen.lock.json");
+        assert!(
+            written.contains("https://u.example/crictl.exe\"") && !written.contains("s3cret"),
+            "{written}"
+        );
+    }
+    let test = Test::new()
+        .file("o.json", &over("?version=1"))
+        .line("build --no-bake --out o --k8s 1.36 --target azure --overrides o.json");
+    test.succeeds();
+}

@@ -38,7 +38,7 @@ pub fn absolute_path(path: &Path) -> Result<PathBuf> {
 pub fn open_fetcher(args: &NetworkArgs, policy: &Policy) -> Result<Fetcher> {
     let http = Http::new(Options {
         allow_http: args.allow_http.clone(),
-        proxy: args.proxy.clone(),
+        proxy: args.proxy.clone().map(String::from),
         ca_files: args.ca_file.clone(),
         hosts: policy.hosts(),
         offline: args.offline,
@@ -61,7 +61,7 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Req
         .collect();
     Ok(Request {
         name: artifact.title(),
-        url: artifact.url.clone(),
+        url: artifact.url.for_request().to_owned(),
         size: artifact.size,
         max_size: MAX_SIZE,
         digests: artifact.digests.iter().map(|pin| (pin.algorithm, pin.digest.clone())).collect(),
@@ -81,7 +81,7 @@ pub fn request_user_files(selection: &ImageDefinition) -> Result<Vec<Request>> {
             Ok(Request {
                 digests: vec![(PinAlgorithm::Sha256, file.sha256.to_owned())],
                 headers: read_headers(&file.headers, &file.name)?,
-                ..Request::unknown(&file.name, &file.url, MAX_SIZE)
+                ..Request::unknown(&file.name, file.url.for_request(), MAX_SIZE)
             })
         })
         .collect()

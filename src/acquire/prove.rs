@@ -19,7 +19,7 @@ use crate::model::json::JsonError;
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
-use crate::model::url::file_name;
+use crate::model::url::{HttpUrl, file_name};
 use crate::trust::{check_evidence, is_waived};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, evidence};
@@ -244,7 +244,7 @@ fn checksum_files(
                 }
             });
         if outcome.is_ok() {
-            sums.push(Sums { url: checksum.url.clone(), bytes });
+            sums.push(Sums { url: checksum.url.to_string(), bytes });
         }
         found.push(evidence(ProofKind::ChecksumFile, &artifact.file, Some(&shown(&checksum.url)), outcome));
     }
@@ -280,12 +280,12 @@ fn missing(artifact: &PlannedArtifact, proof: ProofKind, url: &str, policy: &Pol
 fn sidecar(
     artifact: &PlannedArtifact,
     headers: &[(String, Secret)],
-    url: &str,
+    url: &HttpUrl,
     fetcher: &Fetcher,
 ) -> Result<Option<Vec<u8>>, ProveError> {
     let name = artifact.title();
     let headers = if origin(url) == origin(&artifact.url) { headers } else { &[] };
-    match fetcher.small(&name, url, SIDECAR, headers) {
+    match fetcher.small(&name, url.for_request(), SIDECAR, headers) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.is_absent() => Ok(None),
         Err(error) => Err(error.into()),

@@ -18,6 +18,8 @@ use crate::model::json;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
+use crate::model::url::HttpUrl;
+use crate::model::value::ImageReference;
 use crate::ui::{Downloads, Printer};
 
 use crate::acquire::collect_outcomes;
@@ -29,7 +31,7 @@ use crate::catalog::Trees;
 pub fn gather_bundle(
     out: &Path,
     lock: &Lock,
-    images: &[String],
+    images: &[ImageReference],
     network: &NetworkArgs,
     trees: &Trees,
     printer: &Printer,
@@ -50,7 +52,7 @@ pub fn gather_bundle(
     gatherer.add_artifacts(lock, trees)?;
     let mut added = Vec::new();
     let build = trees.catalog.windows(&windows_release(lock)?)?.build;
-    let mut names: Vec<&String> = lock.selection.images.iter().chain(images).collect();
+    let mut names: Vec<&ImageReference> = lock.selection.images.iter().chain(images).collect();
     names.sort();
     names.dedup();
     for name in names {
@@ -108,7 +110,7 @@ impl Gatherer<'_> {
         }
         for (artifact, fetched) in lock.artifacts.iter().zip(self.fetch(&requests)?) {
             self.add_file(OBJECTS, &fetched);
-            self.origins.insert(artifact.url.clone(), fetched.sha256().to_owned());
+            self.origins.insert(artifact.url.to_string(), fetched.sha256().to_owned());
             self.add_proofs(artifact)?;
         }
         Ok(())
@@ -116,7 +118,7 @@ impl Gatherer<'_> {
 
     /// The files that proved an artifact, so that it can be proven again without network.
     fn add_proofs(&mut self, artifact: &PlannedArtifact) -> Result<()> {
-        let proved = |url: &String| {
+        let proved = |url: &HttpUrl| {
             let source = public(url);
             let mut evidence = artifact.evidence.iter();
             evidence
@@ -130,9 +132,9 @@ impl Gatherer<'_> {
         for url in checksums.chain(signatures) {
             let name = artifact.title();
             let headers = read_headers(&artifact.headers, &artifact.component)?;
-            let bytes = self.fetcher.small(&name, url, 16 << 20, &headers)?;
+            let bytes = self.fetcher.small(&name, url.for_request(), 16 << 20, &headers)?;
             let digest = sha256(&bytes);
-            self.origins.insert(url.clone(), digest.clone());
+            self.origins.insert(url.to_string(), digest.clone());
             self.parts.push(Part { path: format!("{OBJECTS}{digest}"), content: Content::Bytes(bytes) });
         }
         Ok(())

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{BLOBS, Content, Index, IndexedImage, Part};
 use crate::model::json as text;
-use crate::model::resource::is_digest;
+use crate::model::value::is_digest;
 use crate::verify::ProofError;
 
 /// The largest manifest that registries take.

@@ -186,7 +186,7 @@ impl Seen {
             let Some(object) = object.flatten() else {
                 return Err(ProofError::new("bundle-unpinned", format!("{name}: the lock does not pin it")));
             };
-            if index.origins.get(&artifact.url).is_some_and(|origin| origin != object) {
+            if index.origins.get(artifact.url.as_str()).is_some_and(|origin| origin != object) {
                 return Err(ProofError::new(
                     "bundle-origin",
                     format!("{name}: another file is said to come from its URL"),

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::model::value::ImageReference;
+
 use super::{NetworkArgs, OwnScriptsArgs};
 
 #[derive(Debug, Args)]
@@ -28,7 +30,7 @@ pub enum BundleWhat {
 
         /// Container image to carry besides the lock's own, with its digest. Repeatable.
         #[arg(long = "image", value_name = "NAME@DIGEST")]
-        images: Vec<String>,
+        images: Vec<ImageReference>,
 
         #[command(flatten)]
         scripts: OwnScriptsArgs,

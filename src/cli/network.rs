@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::model::component::Confidence;
+use crate::model::url::{HttpUrl, ProxyUrl};
+use crate::model::value::{Sha256, Sha512};
 use crate::model::version::Version;
 
 use super::{LockUseArgs, SelectionArgs};
@@ -30,7 +32,7 @@ pub struct NetworkArgs {
 
     /// Proxy for downloads, in the place of what the environment says.
     #[arg(long, value_name = "URL")]
-    pub proxy: Option<String>,
+    pub proxy: Option<ProxyUrl>,
 
     /// Certificates in PEM that servers may be signed by, besides the system's. Repeatable.
     #[arg(long, value_name = "FILE")]
@@ -89,11 +91,11 @@ pub struct PinArgs {
 
     /// SHA-256, in lower-case hexadecimal.
     #[arg(long, value_name = "HEX")]
-    pub sha256: Option<String>,
+    pub sha256: Option<Sha256>,
 
     /// SHA-512, in lower-case hexadecimal.
     #[arg(long, value_name = "HEX")]
-    pub sha512: Option<String>,
+    pub sha512: Option<Sha512>,
 
     /// Size in bytes.
     #[arg(long)]
@@ -114,7 +116,7 @@ pub struct PinArgs {
 
     /// Take `https://HOST/PATH` from URL/HOST/PATH.
     #[arg(long, value_name = "URL")]
-    pub mirror: Option<String>,
+    pub mirror: Option<HttpUrl>,
 
     #[command(flatten)]
     pub network: NetworkArgs,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::model::url::HttpUrl;
+
 #[derive(Debug, Default, Args)]
 pub struct OwnScriptsArgs {
     /// Take the guest's scripts from this folder (`imagegen scripts export`): the program's own with a
@@ -48,7 +50,7 @@ pub enum ScriptsWhat {
         passphrase_env: Option<String>,
         /// Server for timestamps (RFC 3161): with one a signature outlives its certificate.
         #[arg(long, value_name = "URL")]
-        timestamp: Option<String>,
+        timestamp: Option<HttpUrl>,
         /// Roots in PEM of certificate and timestamp, besides the catalog's.
         #[arg(long, value_name = "FILE")]
         root: Option<PathBuf>,

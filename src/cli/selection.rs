@@ -8,6 +8,8 @@ use crate::model::choice::{Cni, Delivery, HostAccess, Runtime, UnknownName};
 use crate::model::evidence::ProofKind;
 use crate::model::policy::Waiver;
 use crate::model::selection::Updates;
+use crate::model::url::{HttpUrl, ProxyUrl, UrlError};
+use crate::model::value::{ImageReference, NoProxy, Registry, ValueError};
 use crate::model::version::Version;
 
 /// What an image is to be. Flags win over the image definition.
@@ -57,7 +59,7 @@ pub struct SelectionArgs {
 
     /// Container image to pull while baking, with its digest. Repeatable.
     #[arg(long = "image", value_name = "NAME@DIGEST")]
-    pub images: Vec<String>,
+    pub images: Vec<ImageReference>,
 
     /// Optional feature (`imagegen list features`). Repeatable.
     #[arg(long = "feature", value_name = "NAME")]
@@ -69,20 +71,20 @@ pub struct SelectionArgs {
     pub updates: Option<Updates>,
 
     /// Mirror of a registry. Repeatable; the first one of a registry is asked first.
-    #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = pair)]
-    pub mirrors: Vec<(String, String)>,
+    #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = registry_mirror)]
+    pub mirrors: Vec<(Registry, HttpUrl)>,
 
     /// HTTP proxy of the finished node.
     #[arg(long, value_name = "URL")]
-    pub http_proxy: Option<String>,
+    pub http_proxy: Option<ProxyUrl>,
 
     /// HTTPS proxy of the finished node.
     #[arg(long, value_name = "URL")]
-    pub https_proxy: Option<String>,
+    pub https_proxy: Option<ProxyUrl>,
 
     /// Names and networks that the finished node reaches without proxy.
     #[arg(long, value_name = "LIST")]
-    pub no_proxy: Option<String>,
+    pub no_proxy: Option<NoProxy>,
 
     /// Replace part of how a component is published. Repeatable; FIELD is url, sha256, sha512, size, kind,
     /// checksums, publisher, roots or signature.{kind,url,key,identity,issuer}.
@@ -95,7 +97,7 @@ pub struct SelectionArgs {
 
     /// Take `https://HOST/PATH` from URL/HOST/PATH: same bytes, same pins.
     #[arg(long, value_name = "URL", help_heading = "Trust")]
-    pub mirror: Option<String>,
+    pub mirror: Option<HttpUrl>,
 
     /// Accept that a declared proof is missing (`kubelet=cosign-keyless`); a policy names its own. Repeatable.
     #[arg(long, value_name = "COMPONENT=PROOF", value_parser = waiver, help_heading = "Trust")]
@@ -127,14 +129,21 @@ pub(super) fn component(text: &str) -> Result<(String, Version), String> {
     Ok((name, version))
 }
 
+fn registry_mirror(text: &str) -> Result<(Registry, HttpUrl), String> {
+    let (registry, url) = pair(text).map_err(|_| "write it as REGISTRY=URL".to_owned())?;
+    let registry: Registry = registry.parse().map_err(|error: ValueError| error.to_string())?;
+    let url: HttpUrl = url.parse().map_err(|error: UrlError| error.to_string())?;
+    Ok((registry, url))
+}
+
 fn updates(text: &str) -> Result<Updates, String> {
     let mut updates = Updates::default();
     if text == "none" {
         return Ok(updates);
     }
     for word in text.split(',').map(str::trim) {
-        if word.starts_with("KB") {
-            updates.kbs.push(word.to_owned());
+        if word.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("kb")) {
+            updates.kbs.push(word.parse().map_err(|error: ValueError| error.to_string())?);
         } else {
             updates.categories.push(word.parse().map_err(|error: UnknownName| error.to_string())?);
         }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::model::value::{Sha256, Sha512};
+
 use super::NetworkArgs;
 
 #[derive(Debug, Args)]
@@ -13,10 +15,10 @@ pub struct VerifyArgs {
 
     /// Its SHA-256 must be this.
     #[arg(long, value_name = "HEX", help_heading = "Proofs")]
-    pub sha256: Option<String>,
+    pub sha256: Option<Sha256>,
     /// Its SHA-512 must be this.
     #[arg(long, value_name = "HEX", help_heading = "Proofs")]
-    pub sha512: Option<String>,
+    pub sha512: Option<Sha512>,
     /// Checksum file that must name it, as file or URL.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub checksums: Option<String>,

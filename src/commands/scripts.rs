@@ -39,7 +39,7 @@ pub(super) fn scripts(args: &ScriptsArgs, manifests: Option<&Path>, printer: &Pr
                 key: key.clone(),
                 certificates: certificate.clone(),
                 passphrase: read_passphrase(key, passphrase_env.as_deref())?,
-                timestamp: timestamp.clone(),
+                timestamp: timestamp.as_ref().map(|url| url.for_request().to_owned()),
             };
             let at = UnixTime::since_unix_epoch(Duration::from_secs(clock::now()));
             let pinned = PinnedRoots::read(trees.catalog.tree())?;

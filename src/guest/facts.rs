@@ -16,6 +16,7 @@ use crate::model::resource::PinAlgorithm;
 use crate::model::selection::{Network, Proxy};
 use crate::model::signing::Signing;
 use crate::model::situation::Situation;
+use crate::model::value::VolumePlugin;
 use crate::model::version::Version;
 
 use super::GuestError;
@@ -165,7 +166,7 @@ fn volume_plugins(plan: &Plan) -> Value {
             })
         })
         .collect();
-    let folders: Vec<&String> = plugins.keys().collect();
+    let folders: Vec<&VolumePlugin> = plugins.keys().collect();
     json!({ "folders": folders, "files": files })
 }
 
@@ -188,13 +189,13 @@ fn scripts(signing: Option<&Signing>) -> Value {
 /// What is known of the cluster's network; for the rest a mark that the join replaces.
 fn network(network: Option<&Network>) -> Value {
     let network = network.cloned().unwrap_or_default();
-    let or = |value: &str, mark: &str| if value.is_empty() { mark.to_owned() } else { value.to_owned() };
+    let or = |value: Option<&str>, mark: &str| value.unwrap_or(mark).to_owned();
     json!({
-        "pods": or(&network.pods, "@POD_NETWORK@"),
-        "services": or(&network.services, "@SERVICE_NETWORK@"),
-        "nodes": or(&network.nodes, "@NODE_NETWORK@"),
-        "dns": or(&network.dns, "@DNS_SERVER@"),
-        "domain": or(&network.domain, "@DNS_DOMAIN@"),
+        "pods": or(network.pods.as_deref(), "@POD_NETWORK@"),
+        "services": or(network.services.as_deref(), "@SERVICE_NETWORK@"),
+        "nodes": or(network.nodes.as_deref(), "@NODE_NETWORK@"),
+        "dns": or(network.dns.as_deref(), "@DNS_SERVER@"),
+        "domain": or(network.domain.as_deref(), "@DNS_DOMAIN@"),
     })
 }
 
@@ -204,7 +205,7 @@ fn mirrors(plan: &Plan) -> Value {
         // What containerd looks for where a port follows, since a path takes no colon.
         let folder = match registry.split_once(':') {
             Some((name, port)) => format!("{name}_{port}_"),
-            None => registry.clone(),
+            None => registry.to_string(),
         };
         json!({ "registry": registry, "folder": folder, "urls": urls })
     });
@@ -213,26 +214,28 @@ fn mirrors(plan: &Plan) -> Value {
 
 /// The proxies as they are, and those that are set as variables of an environment.
 fn proxy(proxy: &Proxy) -> Value {
-    let set: Vec<(&str, &String)> =
-        [("HTTP_PROXY", &proxy.http), ("HTTPS_PROXY", &proxy.https), ("NO_PROXY", &proxy.no_proxy)]
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty())
-            .collect();
+    let (http, https) = (proxy.http.as_deref(), proxy.https.as_deref());
+    let no_proxy = proxy.no_proxy.as_deref();
+    let set: Vec<(&str, &str)> = [("HTTP_PROXY", http), ("HTTPS_PROXY", https), ("NO_PROXY", no_proxy)]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect();
     let variables: Vec<Value> =
         set.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
     let environment: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
     // Without protocol and with semicolons, as Windows writes them.
-    let server = [&proxy.https, &proxy.http].into_iter().find(|url| !url.is_empty());
-    let winhttp: Vec<Value> = server
+    let winhttp: Vec<Value> = https
+        .or(http)
         .map(|url| {
-            let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host).trim_end_matches('/');
-            json!({ "server": host, "bypass": winhttp_bypass(&proxy.no_proxy) })
+            let host = url.split_once("://").map_or(url, |(_, host)| host).trim_end_matches('/');
+            json!({ "server": host, "bypass": winhttp_bypass(no_proxy.unwrap_or_default()) })
         })
         .into_iter()
         .collect();
     json!({
         "winhttp": winhttp,
-        "http": proxy.http, "https": proxy.https, "noProxy": proxy.no_proxy,
+        "http": http.unwrap_or_default(), "https": https.unwrap_or_default(),
+        "noProxy": no_proxy.unwrap_or_default(),
         "variables": variables, "environment": environment,
     })
 }

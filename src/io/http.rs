@@ -8,7 +8,6 @@ mod body;
 mod error;
 mod patience;
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use reqwest::header::{
@@ -19,6 +18,7 @@ use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy, Response, Stat
 
 use crate::io::fs;
 use crate::model::policy::AllowedHosts;
+use crate::model::url::is_loopback;
 
 pub use body::Body;
 pub use error::{HttpError, Retry, public};
@@ -257,11 +257,6 @@ impl Http {
         })?;
         Ok(Some(target))
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn client(options: &Options) -> Result<Client, HttpError> {

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use super::http::{Http, HttpError, Secret};
-use crate::model::resource::is_digest;
+use crate::model::value::is_digest;
 
 /// `registry/name@sha256:…`
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,7 +30,8 @@ use super::http::public;
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::sha256;
 use crate::model::json;
-use crate::model::resource::{PinAlgorithm, is_digest};
+use crate::model::resource::PinAlgorithm;
+use crate::model::value::is_digest;
 
 pub use part::{Part, Pen};
 

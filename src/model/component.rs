@@ -8,6 +8,7 @@ use super::kubernetes::ComponentChoice;
 use super::line::Minor;
 use super::resource::{ArchiveFormat, PinAlgorithm};
 use super::upstream::Upstream;
+use super::url::HttpUrl;
 use super::version::{Version, VersionRange};
 
 /// `manifests/components/<name>.json`
@@ -53,7 +54,7 @@ impl Component {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Release {
     pub versions: VersionRange,
-    pub url: String,
+    pub url: HttpUrl,
     pub kind: PayloadKind,
     /// Files of an archive that images use. Empty for anything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,7 +108,7 @@ pub struct Member {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ChecksumFile {
-    pub url: String,
+    pub url: HttpUrl,
     pub algorithm: PinAlgorithm,
     pub format: ChecksumFormat,
 }
@@ -128,9 +129,9 @@ pub struct Signature {
     /// Versions that carry it, where that is fewer than the release entry says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<VersionRange>,
-    pub url: String,
+    pub url: HttpUrl,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub certificate_url: Option<String>,
+    pub certificate_url: Option<HttpUrl>,
     /// Signer: e-mail, workflow, or key fingerprint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
@@ -217,7 +218,7 @@ pub struct Pin {
     pub size: Option<u64>,
     /// Where it differs from the release's pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
+    pub url: Option<HttpUrl>,
     pub confidence: Confidence,
     pub source: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -25,6 +25,7 @@ pub mod target;
 pub mod text;
 pub mod upstream;
 pub mod url;
+pub mod value;
 pub mod variable;
 pub mod version;
 pub mod windows;

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::component::{Member, PayloadKind, SignatureKind};
+use super::json;
+use super::url::HttpUrl;
+use super::value::{Sha256, Sha512};
 
 /// Component name, or the beginning of a URL that ends with `/`, → what replaces it. A guest script
 /// is named `scripts/<path>` and takes `sha256` alone.
@@ -24,13 +28,11 @@ pub const SCRIPTS: &str = "scripts/";
 #[serde(expecting = "an object such as `{\"url\": \"https://…\", \"sha256\": \"…\"}`")]
 pub struct Override {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// Hexadecimal.
+    pub url: Option<HttpUrl>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    /// Hexadecimal.
+    pub sha256: Option<Sha256>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sha512: Option<String>,
+    pub sha512: Option<Sha512>,
     /// Bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
@@ -42,7 +44,7 @@ pub struct Override {
     pub members: Option<Vec<Member>>,
     /// URL of a checksum file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checksums: Option<String>,
+    pub checksums: Option<HttpUrl>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<SignatureOverride>,
     /// Publisher that the Authenticode signature must name: `O=…,CN=…`.
@@ -67,9 +69,9 @@ pub struct Override {
 )]
 pub struct SignatureOverride {
     pub kind: SignatureKind,
-    pub url: String,
+    pub url: HttpUrl,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub certificate_url: Option<String>,
+    pub certificate_url: Option<HttpUrl>,
     /// Public key, or a file that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -86,21 +88,26 @@ pub fn is_prefix(key: &str) -> bool {
     key.contains("://")
 }
 
-/// Where a mirror has the bytes of this URL, with the headers that it wants. The longest prefix
-/// that fits counts.
+/// Where a mirror has the bytes of this URL, with the headers that it needs. The longest prefix
+/// that matches counts.
 #[must_use]
-pub fn mirrored<'a>(overrides: &'a Overrides, url: &str) -> Option<(String, &'a BTreeMap<String, String>)> {
+pub fn mirrored<'a>(
+    overrides: &'a Overrides,
+    url: &HttpUrl,
+) -> Option<(HttpUrl, &'a BTreeMap<String, String>)> {
     let (prefix, over) = overrides
         .iter()
         .filter(|(key, _)| is_prefix(key) && url.starts_with(key.as_str()))
         .max_by_key(|(key, _)| key.len())?;
-    Some((format!("{}{}", over.url.as_deref()?, &url[prefix.len()..]), &over.headers))
+    let rest = &url.for_request()[prefix.len()..];
+    let url = format!("{}{rest}", over.url.as_ref()?.for_request()).parse().ok()?;
+    Some((url, &over.headers))
 }
 
-/// The URL where mirrors have it, or itself.
+/// The URL of a mirror, or the URL itself.
 #[must_use]
-pub fn moved(overrides: &Overrides, url: &str) -> String {
-    mirrored(overrides, url).map_or_else(|| url.to_owned(), |(url, _)| url)
+pub fn moved(overrides: &Overrides, url: &HttpUrl) -> HttpUrl {
+    mirrored(overrides, url).map_or_else(|| url.clone(), |(url, _)| url)
 }
 
 /// Names that [`set`] knows.
@@ -121,11 +128,43 @@ pub const FIELDS: &[&str] = &[
     "signature.issuer",
 ];
 
-/// `kubelet.url=https://…`: one field of one component, as JSON merged into `overrides`.
+/// Sets fields as `kubelet.url=https://…` gives them, over what is set already.
 ///
 /// # Errors
-/// The text is not of that form, or the field or its value unknown.
-pub fn set(overrides: &mut Overrides, text: &str) -> Result<(), String> {
+/// A text is not of that form, or a field or its value is unknown.
+pub fn set(overrides: &mut Overrides, texts: &[String]) -> Result<(), String> {
+    let mut entries: BTreeMap<&str, Value> = BTreeMap::new();
+    for text in texts {
+        let error = |message: String| format!("--override {text}: {message}");
+        let (component, field, value) = split(text).map_err(error)?;
+        let entry = entries.entry(component).or_insert_with(|| to_json(overrides.get(component)));
+        let value = match field {
+            "size" => {
+                value.parse::<u64>().map_err(|_| error(format!("`{value}` is not a number of bytes")))?.into()
+            }
+            _ => Value::String(value.to_owned()),
+        };
+        match field.split_once('.') {
+            Some((outer, inner)) => {
+                if entry[outer].is_null() {
+                    // The kind most providers use; `signature.kind` changes it.
+                    entry[outer] = json!({ "kind": "cosign-key" });
+                }
+                entry[outer][inner] = value;
+            }
+            None => entry[field] = value,
+        }
+    }
+    for (component, entry) in entries {
+        let entry: Override = json::parse("--override", entry.to_string().as_bytes())
+            .map_err(|error| format!("--override {component}.{}: {}", error.path, error.message))?;
+        overrides.insert(component.to_owned(), entry);
+    }
+    Ok(())
+}
+
+/// Component, field and value.
+fn split(text: &str) -> Result<(&str, &'static str, &str), String> {
     let form = || format!("write it as COMPONENT.FIELD=VALUE, where FIELD is one of {}", FIELDS.join(", "));
     let (path, value) = text.split_once('=').ok_or_else(form)?;
     let field = FIELDS
@@ -134,27 +173,25 @@ pub fn set(overrides: &mut Overrides, text: &str) -> Result<(), String> {
         .max_by_key(|field| field.len())
         .ok_or_else(form)?;
     let component = path[..path.len() - field.len()].trim_end_matches('.');
-    if component.is_empty() {
-        return Err(form());
-    }
-    let entry = overrides.entry(component.to_owned()).or_default();
-    let mut json = serde_json::to_value(&*entry).map_err(|error| error.to_string())?;
-    let value = match *field {
-        "size" => value.parse::<u64>().map_err(|_| format!("`{value}` is no number of bytes"))?.into(),
-        _ => serde_json::Value::String(value.to_owned()),
-    };
-    match field.split_once('.') {
-        Some((outer, inner)) => {
-            if json[outer].is_null() {
-                // The kind most providers use; `signature.kind` changes it.
-                json[outer] = serde_json::json!({"kind": "cosign-key", "url": ""});
-            }
-            json[outer][inner] = value;
+    if component.is_empty() { Err(form()) } else { Ok((component, field, value)) }
+}
+
+/// An override as JSON with the whole queries of its URLs, which serde leaves out.
+fn to_json(over: Option<&Override>) -> Value {
+    let Some(over) = over else { return json!({}) };
+    let mut value = json!(over);
+    let mut put = |pointer: &str, url: Option<&HttpUrl>| {
+        if let (Some(slot), Some(url)) = (value.pointer_mut(pointer), url) {
+            *slot = url.for_request().into();
         }
-        None => json[*field] = value,
+    };
+    put("/url", over.url.as_ref());
+    put("/checksums", over.checksums.as_ref());
+    if let Some(signature) = &over.signature {
+        put("/signature/url", Some(&signature.url));
+        put("/signature/certificateUrl", signature.certificate_url.as_ref());
     }
-    *entry = serde_json::from_value(json).map_err(|error| format!("{path}: {error}"))?;
-    Ok(())
+    value
 }
 
 #[cfg(test)]
@@ -164,20 +201,24 @@ mod tests {
     #[test]
     fn fields_are_set_one_by_one() {
         let mut overrides = Overrides::new();
-        for text in [
-            "kubelet.url=https://x.example/{version}/kubelet.exe",
-            "kubelet.sha256=aa",
+        let digest = format!("kubelet.sha256={}", "a".repeat(64));
+        let texts = [
+            "kubelet.url=https://x.example/{version}/kubelet.exe?sig=s3cret",
+            &digest,
             "kubelet.size=12",
             "hns.psm1.url=https://x.example/a=b",
             "kubelet.signature.url=https://x.example/kubelet.sig",
             "kubelet.signature.key=cosign.pub",
             "kubelet.signature.kind=minisign",
             "kubelet.kind=tar.gz",
-        ] {
-            set(&mut overrides, text).expect(text);
+        ];
+        for text in texts {
+            set(&mut overrides, &[text.to_owned()]).expect(text);
         }
         let kubelet = &overrides["kubelet"];
         assert_eq!(kubelet.size, Some(12));
+        let url = kubelet.url.as_ref().expect("url");
+        assert_eq!(url.for_request(), "https://x.example/{version}/kubelet.exe?sig=s3cret");
         assert_eq!(kubelet.kind, Some(PayloadKind::TarGz));
         let signature = kubelet.signature.as_ref().expect("signature");
         assert_eq!(signature.kind, SignatureKind::Minisign);
@@ -192,10 +233,13 @@ mod tests {
             ("kubelet=1", "COMPONENT.FIELD=VALUE"),
             ("kubelet.uri=x", "one of url, sha256"),
             (".url=x", "COMPONENT.FIELD=VALUE"),
-            ("kubelet.size=many", "no number"),
-            ("kubelet.kind=rar", "unknown variant"),
+            ("kubelet.size=many", "not a number"),
+            ("kubelet.kind=rar", "unknown value `rar`"),
+            ("kubelet.url=mirror.example", "expected `https://` and a host"),
+            ("kubelet.sha256=aa", "64 lower-case hexadecimal digits"),
+            ("kubelet.signature.key=cosign.pub", "the key `url` is missing"),
         ] {
-            let error = set(&mut Overrides::new(), text).expect_err(text);
+            let error = set(&mut Overrides::new(), &[text.to_owned()]).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }
     }

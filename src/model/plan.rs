@@ -17,6 +17,8 @@ use super::selection::{ImageDefinition, Proxy};
 use super::signing::Signing;
 use super::situation::Situation;
 use super::target::Target;
+use super::url::HttpUrl;
+use super::value::ImageReference;
 use super::version::Version;
 use super::windows::WindowsRelease;
 
@@ -39,7 +41,7 @@ pub struct Plan {
     /// Optional features that were asked for.
     pub features: Vec<Feature>,
     pub pause: String,
-    pub images: Vec<String>,
+    pub images: Vec<ImageReference>,
     pub proxy: Proxy,
     pub groups: Vec<PlannedGroup>,
     /// Versions that are newer than the catalog's choice, because an update found them.
@@ -129,7 +131,7 @@ pub struct PlannedGroup {
 pub struct PlannedArtifact {
     pub component: String,
     pub version: Version,
-    pub url: String,
+    pub url: HttpUrl,
     /// Last part of the publisher's URL, which is the name that images use.
     pub file: String,
     pub kind: PayloadKind,

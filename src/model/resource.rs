@@ -139,9 +139,3 @@ pub struct GuestPlan {
     pub signers: Vec<Signer>,
     pub resources: Vec<Resource>,
 }
-
-/// Whether this is a digest as we write it: so many hexadecimal digits, in lower case.
-#[must_use]
-pub fn is_digest(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}

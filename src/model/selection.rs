@@ -8,6 +8,10 @@ use serde_json::Value;
 
 use super::choice::{Cni, Delivery, HostAccess, Runtime, UpdateCategory};
 use super::overrides::{Overrides, mirrored};
+use super::url::{HttpUrl, ProxyUrl};
+use super::value::{
+    Cidr, DnsName, FileName, ImageReference, Ipv4Address, KbId, NoProxy, Registry, Sha256, VolumePlugin,
+};
 use super::version::Version;
 
 /// `imagegen.json`, and equally what the flags say.
@@ -38,7 +42,7 @@ pub struct ImageDefinition {
     pub updates: Option<Updates>,
     /// FlexVolume plugins, `vendor~driver` → its files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub volume_plugins: BTreeMap<String, Vec<PluginFile>>,
+    pub volume_plugins: BTreeMap<VolumePlugin, Vec<PluginFile>>,
     /// Optional features (`imagegen list features`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
@@ -47,10 +51,10 @@ pub struct ImageDefinition {
     pub network: Option<Network>,
     /// Registry (`docker.io`) → URLs of its mirrors, the first one asked first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub mirrors: BTreeMap<String, Vec<String>>,
+    pub mirrors: BTreeMap<Registry, Vec<HttpUrl>>,
     /// Container images to pull while baking, each with its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<String>,
+    pub images: Vec<ImageReference>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Proxy>,
     /// Component → version, in the place of the default.
@@ -71,12 +75,12 @@ pub struct ImageDefinition {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"http\": \"http://proxy.example:3128\"}`")]
 pub struct Proxy {
-    #[serde(default)]
-    pub http: String,
-    #[serde(default)]
-    pub https: String,
-    #[serde(default)]
-    pub no_proxy: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<ProxyUrl>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub https: Option<ProxyUrl>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_proxy: Option<NoProxy>,
 }
 
 /// The cluster's network, where it is known before the node joins. What is left out is filled in
@@ -86,20 +90,20 @@ pub struct Proxy {
 #[serde(expecting = "an object such as `{\"pods\": \"10.244.0.0/16\"}`")]
 pub struct Network {
     /// Addresses of all pods, such as `10.244.0.0/16`.
-    #[serde(default)]
-    pub pods: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<Cidr>,
     /// Addresses of all services, such as `10.96.0.0/12`.
-    #[serde(default)]
-    pub services: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub services: Option<Cidr>,
     /// Addresses of all nodes.
-    #[serde(default)]
-    pub nodes: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Cidr>,
     /// The cluster's DNS service, such as `10.96.0.10`.
-    #[serde(default)]
-    pub dns: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns: Option<Ipv4Address>,
     /// Such as `cluster.local`.
-    #[serde(default)]
-    pub domain: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<DnsName>,
 }
 
 /// Windows updates during the bake. With none of the lists, the source image as it is published.
@@ -112,7 +116,7 @@ pub struct Updates {
     pub files: Vec<UpdateFile>,
     /// Searched for with Windows Update: `KB5058411`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kbs: Vec<String>,
+    pub kbs: Vec<KbId>,
     /// Searched for with Windows Update: every update of these categories.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<UpdateCategory>,
@@ -124,10 +128,10 @@ pub struct Updates {
 #[serde(expecting = "an object such as `{\"kb\": \"KB5058411\", \"url\": \"https://…\", \"sha256\": \"…\"}`")]
 pub struct UpdateFile {
     /// `KB5058411`
-    pub kb: String,
+    pub kb: KbId,
     /// Of a `.msu` file.
-    pub url: String,
-    pub sha256: String,
+    pub url: HttpUrl,
+    pub sha256: Sha256,
 }
 
 /// A file of a volume plugin: a provider's own, so its digest is the provider's to state.
@@ -136,9 +140,9 @@ pub struct UpdateFile {
 #[serde(expecting = "an object such as `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`")]
 pub struct PluginFile {
     /// `smb.cmd`
-    pub file: String,
-    pub url: String,
-    pub sha256: String,
+    pub file: FileName,
+    pub url: HttpUrl,
+    pub sha256: Sha256,
 }
 
 /// A file that the image definition names with its digest, where overrides have it.
@@ -146,7 +150,7 @@ pub struct PluginFile {
 pub struct OwnFile<'a> {
     /// As messages name it.
     pub name: String,
-    pub url: String,
+    pub url: HttpUrl,
     pub sha256: &'a str,
     /// Whether a mirror is named for it.
     pub moved: bool,
@@ -170,7 +174,7 @@ impl ImageDefinition {
     /// Files beside the catalog's: updates, and those of volume plugins.
     pub fn own_files(&self) -> impl Iterator<Item = OwnFile<'_>> {
         let updates = self.updates.iter().flat_map(|updates| &updates.files);
-        let updates = updates.map(|file| (file.kb.clone(), &file.url, &file.sha256));
+        let updates = updates.map(|file| (file.kb.to_string(), &file.url, &file.sha256));
         let plugins = self.volume_plugins.iter().flat_map(|(plugin, files)| {
             files.iter().map(move |file| (format!("{plugin}/{}", file.file), &file.url, &file.sha256))
         });
@@ -229,7 +233,7 @@ fn joined(mut base: Vec<String>, more: Vec<String>) -> Vec<String> {
     base
 }
 
-fn merged<V>(mut base: BTreeMap<String, V>, over: BTreeMap<String, V>) -> BTreeMap<String, V> {
+fn merged<K: Ord, V>(mut base: BTreeMap<K, V>, over: BTreeMap<K, V>) -> BTreeMap<K, V> {
     base.extend(over);
     base
 }

@@ -1,24 +1,227 @@
-//! Parts of URLs, as texts.
+//! URLs, parsed by the parser that the HTTP client uses.
 
-/// Host of a URL, without port.
-#[must_use]
-pub fn host(url: &str) -> &str {
-    let authority = authority(url);
-    let host = authority.rsplit('@').next().unwrap_or(authority);
-    if host.starts_with('[') {
-        return host.split_inclusive(']').next().unwrap_or(host);
-    }
-    host.split(':').next().unwrap_or(host)
+use std::fmt;
+use std::net::IpAddr;
+use std::ops::Deref;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::text::find_control;
+use crate::diagnostic::{Classify, ErrorClass};
+
+/// The URL of something that is downloaded: `https` or `http`, a host, no user. Whether plain HTTP is
+/// allowed is decided where the URL is requested.
+///
+/// A query that may be a signature or a token is part of the request alone: `Display`, comparisons and
+/// serde leave it out.
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct HttpUrl {
+    text: String,
+    /// Length of the part without the secret query.
+    public: usize,
 }
 
-/// What stands between `://` and the path.
+/// A text that is not the URL of a download. The text is named without user and query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{shown}` is not a URL that can be used: {reason}, such as `https://files.example/kubelet.exe`")]
+pub struct UrlError {
+    shown: String,
+    reason: &'static str,
+}
+
+impl Classify for UrlError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+}
+
+/// Parameters of signed URLs and tokens, in lower case: Azure and Google shared access, Amazon's older
+/// signatures and CloudFront, and common names of tokens.
+const SECRET_PARAMETERS: &[&str] = &[
+    "access_token",
+    "accesskey",
+    "api_key",
+    "apikey",
+    "auth",
+    "awsaccesskeyid",
+    "credential",
+    "expires",
+    "googleaccessid",
+    "key",
+    "key-pair-id",
+    "password",
+    "policy",
+    "private_token",
+    "secret",
+    "sig",
+    "signature",
+    "token",
+];
+
+fn is_secret_parameter(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with("x-amz-") || name.starts_with("x-goog-") || SECRET_PARAMETERS.contains(&name.as_str())
+}
+
+impl HttpUrl {
+    /// The URL with its whole query, for the request alone.
+    #[must_use]
+    pub fn for_request(&self) -> &str {
+        &self.text
+    }
+
+    /// The URL without a query that may be a secret.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text[..self.public]
+    }
+
+    /// Whether the request has a query that is not written anywhere.
+    #[must_use]
+    pub fn has_secret(&self) -> bool {
+        self.public < self.text.len()
+    }
+
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.text.starts_with("https://")
+    }
+
+    /// The URL with placeholders such as `{version}` filled in.
+    #[must_use]
+    pub fn fill(&self, fill: impl Fn(&str) -> String) -> Self {
+        Self { public: fill(self.as_str()).len(), text: fill(&self.text) }
+    }
+}
+
+impl FromStr for HttpUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let refuse = |reason| Err(UrlError { shown: strip_secrets(text), reason });
+        if find_control(text, false).is_some()
+            || text.contains([' ', '\\', '"', '<', '>', '^', '`', '|', '\''])
+        {
+            return refuse("a character has to be percent-encoded");
+        }
+        if !text.is_ascii() {
+            return refuse("expected ASCII characters");
+        }
+        if !text.starts_with("https://") && !text.starts_with("http://") {
+            return refuse("expected `https://` and a host");
+        }
+        let Ok(url) = Url::parse(text) else { return refuse("expected `https://` and a host") };
+        if url.host_str().is_none_or(str::is_empty) || authority(text).is_empty() {
+            return refuse("expected a host");
+        }
+        if !url.username().is_empty() || url.password().is_some() || authority(text).contains('@') {
+            return refuse("expected no user and no password");
+        }
+        if url.fragment().is_some() {
+            return refuse("expected no fragment");
+        }
+        let secret = url.query_pairs().any(|(name, _)| is_secret_parameter(&name));
+        let public = text.find('?').filter(|_| secret).unwrap_or(text.len());
+        Ok(Self { text: text.to_owned(), public })
+    }
+}
+
+impl TryFrom<String> for HttpUrl {
+    type Error = UrlError;
+
+    fn try_from(text: String) -> Result<Self, UrlError> {
+        text.parse()
+    }
+}
+
+impl From<HttpUrl> for String {
+    fn from(url: HttpUrl) -> Self {
+        url.as_str().to_owned()
+    }
+}
+
+impl Deref for HttpUrl {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl PartialEq for HttpUrl {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for HttpUrl {}
+
+impl fmt::Debug for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl fmt::Display for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+crate::text_value!(
+    /// A proxy of a node. It becomes part of environments and command lines, so only characters of
+    /// hosts and ports are allowed.
+    ProxyUrl,
+    is_proxy,
+    "a proxy: expected a scheme, a host and a port without user, such as `http://proxy.example:3128`"
+);
+
+fn is_proxy(text: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".:/[]-_".contains(&byte);
+    text.bytes().all(is_known)
+        && text.parse::<HttpUrl>().is_ok()
+        && Url::parse(text)
+            .is_ok_and(|url| url.path() == "/" && !text.ends_with(":/") && !text.ends_with("//"))
+}
+
+/// A URL as it may be shown and stored: without query, fragment and user.
 #[must_use]
-pub fn authority(url: &str) -> &str {
+pub fn strip_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
+            let host = authority.rsplit('@').next().unwrap_or(authority);
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+/// Host of a URL, without port, as the HTTP client reads it. Empty for a text that is not a URL.
+#[must_use]
+pub fn host(url: &str) -> String {
+    Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Whether a host is this machine.
+#[must_use]
+pub fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn authority(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
-/// What stands behind the last `/`, without query; empty where nothing does.
+/// What follows the last `/`, without query.
 #[must_use]
 pub fn file_name(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or(url);
@@ -48,14 +251,96 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_read_out_of_urls() {
+    fn hosts_are_read_as_the_client_reads_them() {
         for (url, expected) in [
             ("https://dl.k8s.io/v1/kubelet.exe", "dl.k8s.io"),
             ("https://user:secret@host.example:8443/x?y#z", "host.example"),
+            (r"https://evil.example\@dl.k8s.io/x", "evil.example"),
             ("https://[::1]:8443/x", "[::1]"),
-            ("https://host.example", "host.example"),
+            ("https://Host.Example", "host.example"),
+            ("kubelet.exe", ""),
         ] {
             assert_eq!(host(url), expected);
+        }
+    }
+
+    #[test]
+    fn only_urls_of_downloads_are_taken() {
+        for url in [
+            "https://dl.k8s.io/v{version}/kubelet.exe",
+            "http://127.0.0.1:8080/x?version=1",
+            "https://[::1]/x",
+        ] {
+            assert_eq!(url.parse::<HttpUrl>().expect(url).as_str(), url);
+        }
+        for url in [
+            "mirror.example",
+            "ftp://a.example/x",
+            "https://",
+            "https:///x",
+            "https://user:secret@a.example/x",
+            "https://@a.example/x",
+            r"https://a.example\@b.example/x",
+            "https://a.example/x\r\nHost: b",
+            "https://a.example/\u{202e}x",
+            "https://a.example/x y",
+            "https://a.example/x#y",
+            "https://a.example/’;calc;‘",
+        ] {
+            let error = url.parse::<HttpUrl>().expect_err(url).to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn secret_queries_are_for_the_request_alone() {
+        for query in [
+            "sv=1&sig=s3cret",
+            "X-Amz-Signature=s3cret",
+            "x-goog-signature=s3cret",
+            "Expires=1&Signature=s3cret",
+            "token=s3cret",
+        ] {
+            let text = format!("https://a.example/x?{query}");
+            let url: HttpUrl = text.parse().expect("url");
+            assert_eq!(url.for_request(), text);
+            assert!(url.has_secret());
+            let written = format!("{url} {url:?} {}", serde_json::to_string(&url).expect("JSON"));
+            assert!(!written.contains("s3cret"), "{written}");
+        }
+        let url: HttpUrl = "https://a.example/x?version=1".parse().expect("url");
+        assert_eq!(url.to_string(), "https://a.example/x?version=1");
+    }
+
+    #[test]
+    fn proxies_hold_no_other_characters() {
+        for good in ["http://proxy.example:3128", "https://10.0.0.1:8080/", "http://[fd00::1]:3128"] {
+            assert!(good.parse::<ProxyUrl>().is_ok(), "{good}");
+        }
+        for bad in [
+            "foo",
+            "",
+            "http://p’;calc;‘.example:3128",
+            "http://user:secret@proxy.example:3128",
+            "http://x'y:1",
+            "http://proxy.example:3128/path",
+            "http://$env:x",
+            "socks5://proxy.example:1080",
+            "http://proxy.example:99999",
+        ] {
+            assert!(bad.parse::<ProxyUrl>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn urls_are_shown_without_secrets() {
+        for (url, shown) in [
+            ("https://a.example/x?sig=secret#part", "https://a.example/x"),
+            ("https://user:secret@a.example/x", "https://a.example/x"),
+            ("https://a.example?sig=secret", "https://a.example"),
+            ("kubelet.exe", "kubelet.exe"),
+        ] {
+            assert_eq!(strip_secrets(url), shown);
         }
     }
 

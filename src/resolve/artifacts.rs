@@ -6,6 +6,7 @@ use crate::diagnostic::Finding;
 use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
 use crate::model::overrides::Overrides;
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
+use crate::model::url::{HttpUrl, file_name};
 use crate::model::version::Version;
 
 /// The machine that builds, as publishers name it.
@@ -33,9 +34,9 @@ impl Platform {
         Self { os, arch }
     }
 
-    fn fill(self, text: &mut String) {
+    fn fill(self, text: &str) -> String {
         let exe = if self.os == "windows" { ".exe" } else { "" };
-        *text = text.replace("{os}", self.os).replace("{arch}", self.arch).replace("{exe}", exe);
+        text.replace("{os}", self.os).replace("{arch}", self.arch).replace("{exe}", exe)
     }
 }
 
@@ -53,10 +54,10 @@ pub fn plan_tool(
     let name = format!("{}_{}", platform.os, platform.arch);
     own.pins.retain(|pin| pin.platform.as_ref().is_none_or(|known| *known == name));
     for release in &mut own.releases {
-        platform.fill(&mut release.url);
+        release.url = release.url.fill(|text| platform.fill(text));
         for member in &mut release.members {
-            platform.fill(&mut member.member);
-            platform.fill(&mut member.file);
+            member.member = platform.fill(&member.member);
+            member.file = platform.fill(&member.file);
         }
     }
     plan_artifact(&own, version, overrides).map(|(artifact, _)| artifact)
@@ -89,7 +90,7 @@ fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Fin
         .with_subject(&component.name)
         .with_source(format!("manifests/components/{}.json", component.name)));
     };
-    let pattern = fill(&release.url, version);
+    let pattern = fill_url(&release.url, version);
     // Bytes that are pinned under another address are better than bytes nobody knows.
     let url = if pins.iter().any(|pin| pin.url.is_none()) {
         pattern
@@ -98,13 +99,15 @@ fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Fin
     };
     let at_url: Vec<&Pin> = pins
         .iter()
-        .filter(|pin| pin.url.as_ref().map_or_else(|| fill(&release.url, version) == url, |own| *own == url))
+        .filter(|pin| {
+            pin.url.as_ref().map_or_else(|| fill_url(&release.url, version) == url, |own| *own == url)
+        })
         .copied()
         .collect();
     Ok(PlannedArtifact {
         component: component.name.clone(),
         version: version.clone(),
-        file: url.rsplit('/').next().unwrap_or(&url).to_owned(),
+        file: file_name(&url).to_owned(),
         size: at_url.iter().find_map(|pin| pin.size),
         digests: digests(&at_url),
         kind: release.kind,
@@ -157,7 +160,7 @@ fn checksums(release: &Release, version: &Version) -> Vec<ChecksumFile> {
     release
         .checksums
         .iter()
-        .map(|checksum| ChecksumFile { url: fill(&checksum.url, version), ..checksum.clone() })
+        .map(|checksum| ChecksumFile { url: fill_url(&checksum.url, version), ..checksum.clone() })
         .collect()
 }
 
@@ -167,13 +170,17 @@ fn signatures(release: &Release, version: &Version) -> Vec<Signature> {
         .iter()
         .filter(|signature| signature.versions.as_ref().is_none_or(|range| range.contains(version)))
         .map(|signature| Signature {
-            url: fill(&signature.url, version),
-            certificate_url: signature.certificate_url.as_ref().map(|url| fill(url, version)),
+            url: fill_url(&signature.url, version),
+            certificate_url: signature.certificate_url.as_ref().map(|url| fill_url(url, version)),
             identity: signature.identity.as_ref().map(|identity| fill(identity, version)),
             versions: None,
             ..signature.clone()
         })
         .collect()
+}
+
+pub(super) fn fill_url(pattern: &HttpUrl, version: &Version) -> HttpUrl {
+    pattern.fill(|text| fill(text, version))
 }
 
 pub(super) fn fill(pattern: &str, version: &Version) -> String {
@@ -226,14 +233,14 @@ mod tests {
     #[test]
     fn patterns_are_filled_and_sha256_stands_first() {
         let artifact = planned("1.1.0");
-        assert_eq!(artifact.url, "https://x.example/v1.1.0/t-1_1_0.zip");
+        assert_eq!(artifact.url.as_str(), "https://x.example/v1.1.0/t-1_1_0.zip");
         assert_eq!(artifact.file, "t-1_1_0.zip");
         assert_eq!(artifact.members[0].member, "t-1.1.0/t.exe");
         assert_eq!(artifact.size, Some(7));
         let lengths: Vec<usize> = artifact.digests.iter().map(|digest| digest.digest.len()).collect();
         assert_eq!(lengths, [64, 128]);
         assert!(artifact.signatures.is_empty());
-        assert_eq!(planned("1.6.0").url, "https://mirror.example/t.zip");
+        assert_eq!(planned("1.6.0").url.as_str(), "https://mirror.example/t.zip");
         assert_eq!(planned("1.6.0").signatures.len(), 1);
     }
 

@@ -8,7 +8,6 @@ use crate::model::choice::{HostAccess, Runtime};
 use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{PlannedPacker, PlannedPlugin};
-use crate::model::resource::is_digest;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::target::{Plugin, Start, Target};
@@ -150,22 +149,6 @@ pub(super) fn pause(
         );
     }
     image
-}
-
-pub(super) fn check_image(image: &str, refusals: &mut Vec<Finding>) {
-    let pinned =
-        image.rsplit_once("@sha256:").is_some_and(|(name, digest)| !name.is_empty() && is_digest(digest, 64));
-    if !pinned || image.contains(char::is_whitespace) {
-        refusals.push(
-            Finding::new(
-                "image-digest",
-                format!("the image `{image}` is not pinned by its digest"),
-                "write it as `registry/name:tag@sha256:<64 digits>`".to_owned(),
-            )
-            .with_subject("images")
-            .with_source("images follow tags, digests do not move"),
-        );
-    }
 }
 
 pub(super) fn packer(

@@ -46,14 +46,14 @@ pub(super) fn check(
     match delivery {
         Delivery::Media => without_network(selection, refusals),
         Delivery::Mirror => {
-            let mut elsewhere: BTreeSet<&str> = artifacts()
+            let mut elsewhere: BTreeSet<String> = artifacts()
                 .filter(|artifact| !served_by_provider(artifact, selection))
                 .map(|artifact| host(&artifact.url))
                 .collect();
             let own: Vec<OwnFile<'_>> = selection.own_files().filter(|file| !file.moved).collect();
             elsewhere.extend(own.iter().map(|file| host(&file.url)));
             if !elsewhere.is_empty() {
-                let hosts: Vec<&str> = elsewhere.into_iter().collect();
+                let hosts: Vec<String> = elsewhere.into_iter().collect();
                 refusals.push(
                     Finding::new(
                         "delivery-mirror",
@@ -70,7 +70,26 @@ pub(super) fn check(
     if delivery == Delivery::Media {
         return Vec::new();
     }
+    secret_urls(selection, groups, refusals);
     artifacts().filter(|artifact| !artifact.headers.is_empty()).map(without_headers).collect()
+}
+
+/// The guest reads its plan from a file, and a file holds no signature or token of a URL.
+fn secret_urls(selection: &ImageDefinition, groups: &[PlannedGroup], refusals: &mut Vec<Finding>) {
+    let artifacts = groups.iter().flat_map(|group| &group.artifacts);
+    let artifacts = artifacts.map(|artifact| (artifact.component.clone(), artifact.url.clone()));
+    let files = selection.own_files().map(|file| (file.name, file.url));
+    for (name, url) in artifacts.chain(files).filter(|(_, url)| url.has_secret()) {
+        refusals.push(
+            Finding::new(
+                "secret-url",
+                format!("the URL of {name} ({url}) has a signature or a token, which is not written into the guest's plan"),
+                "serve the file without it, such as from a mirror of your own, or choose `--delivery media`",
+            )
+            .with_subject(name)
+            .with_source("derived: the guest plan is a file of the workspace"),
+        );
+    }
 }
 
 fn served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -> bool {
@@ -80,8 +99,8 @@ fn served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -
             .overrides
             .iter()
             .filter(|(key, _)| is_prefix(key))
-            .filter_map(|(_, over)| over.url.as_deref())
-            .any(|mirror| artifact.url.starts_with(mirror))
+            .filter_map(|(_, over)| over.url.as_ref())
+            .any(|mirror| artifact.url.starts_with(mirror.as_str()))
 }
 
 /// With media the machine needs no network: nothing may be planned that would.

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Finding;
-use crate::model::component::{
-    Authenticode, ChecksumFile, ChecksumFormat, Confidence, DigestAlgorithm, Signature,
-};
+use crate::model::component::{Authenticode, ChecksumFile, ChecksumFormat, Confidence, Signature};
 use crate::model::overrides::{Override, Overrides, SCRIPTS, is_prefix, mirrored};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 use crate::model::resource::PinAlgorithm;
-use crate::model::url::file_name;
+use crate::model::url::{HttpUrl, file_name};
 
-use super::artifacts::fill;
+use super::artifacts::{fill, fill_url};
 
 const SOURCE: &str = "the image definition's overrides";
 
@@ -23,15 +21,6 @@ pub(super) fn is_script(key: &str) -> bool {
 /// What is wrong with the overrides as such, whatever they are applied to.
 pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Finding>) {
     for (key, over) in overrides {
-        for (algorithm, digest) in
-            [(DigestAlgorithm::Sha256, &over.sha256), (DigestAlgorithm::Sha512, &over.sha512)]
-        {
-            if let Some(digest) = digest
-                && let Some(wrong) = wrong_digest(algorithm, digest)
-            {
-                refusals.push(refusal(key, &wrong, "give it in lower-case hexadecimal digits"));
-            }
-        }
         if is_script(key) && (Override { sha256: None, ..over.clone() }) != Override::default() {
             let instead = "give `sha256` alone; the files come from `--scripts DIR`";
             refusals.push(refusal(key, "a guest script is named by its digest", instead));
@@ -62,14 +51,6 @@ fn refusal(key: &str, reason: &str, instead: &str) -> Finding {
         .with_source(SOURCE)
 }
 
-fn wrong_digest(algorithm: DigestAlgorithm, digest: &str) -> Option<String> {
-    let length = algorithm.hex_length();
-    let hex = digest.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    (digest.len() != length || !hex).then(|| {
-        format!("`{digest}` is no {} digest of {length} digits", format!("{algorithm:?}").to_uppercase())
-    })
-}
-
 /// The artifact as the overrides have it, and what is worth knowing of that.
 pub(super) fn apply(artifact: &mut PlannedArtifact, overrides: &Overrides) -> Vec<Warning> {
     let Some(over) = overrides.get(&artifact.component) else {
@@ -86,7 +67,7 @@ pub(super) fn apply(artifact: &mut PlannedArtifact, overrides: &Overrides) -> Ve
 
 fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let filled = |pattern: &String| fill(pattern, &artifact.version);
+    let filled = |pattern: &HttpUrl| fill_url(pattern, &artifact.version);
     let published_elsewhere = over.url.as_ref().map(filled).filter(|url| *url != artifact.url);
     let own = digests(over);
     rename(artifact, over, published_elsewhere.as_deref());
@@ -163,7 +144,7 @@ pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Findi
 
 fn proofs(artifact: &mut PlannedArtifact, over: &Override) {
     let version = artifact.version.clone();
-    let filled = |pattern: &String| fill(pattern, &version);
+    let filled = |pattern: &HttpUrl| fill_url(pattern, &version);
     if let Some(url) = &over.checksums {
         let algorithm = if url.contains("512") { PinAlgorithm::Sha512 } else { PinAlgorithm::Sha256 };
         artifact.checksums = vec![ChecksumFile { url: filled(url), algorithm, format: ChecksumFormat::Gnu }];
@@ -190,12 +171,14 @@ fn proofs(artifact: &mut PlannedArtifact, over: &Override) {
 }
 
 fn digests(over: &Override) -> Vec<PinnedDigest> {
-    [(PinAlgorithm::Sha256, &over.sha256), (PinAlgorithm::Sha512, &over.sha512)]
+    let sha256 = over.sha256.clone().map(String::from);
+    let sha512 = over.sha512.clone().map(String::from);
+    [(PinAlgorithm::Sha256, sha256), (PinAlgorithm::Sha512, sha512)]
         .into_iter()
         .filter_map(|(algorithm, digest)| {
             Some(PinnedDigest {
                 algorithm,
-                digest: digest.clone()?,
+                digest: digest?,
                 confidence: Confidence::Authoritative,
                 source: vec![SOURCE.to_owned()],
             })
@@ -204,7 +187,7 @@ fn digests(over: &Override) -> Vec<PinnedDigest> {
 }
 
 fn mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {
-    let moved = |url: &str| mirrored(overrides, url);
+    let moved = |url: &HttpUrl| mirrored(overrides, url);
     if let Some((url, headers)) = moved(&artifact.url) {
         artifact.url = url;
         artifact.headers.extend(headers.clone());
@@ -218,7 +201,7 @@ fn mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {
         if let Some((url, _)) = moved(&signature.url) {
             signature.url = url;
         }
-        if let Some((url, _)) = signature.certificate_url.as_deref().and_then(moved) {
+        if let Some((url, _)) = signature.certificate_url.as_ref().and_then(moved) {
             signature.certificate_url = Some(url);
         }
     }

@@ -11,6 +11,7 @@ use crate::model::json;
 use crate::model::overrides::{Override, Overrides, set};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed};
+use crate::model::url::HttpUrl;
 use crate::trust::check_plan;
 
 /// An input file that the user names by a flag.
@@ -38,28 +39,30 @@ fn unreadable_input(flag: &str, error: &FileError) -> InputError {
 /// # Errors
 /// A file cannot be read, or a text not be understood.
 pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
-    let mut overrides = mirror_overrides(args.mirror.as_deref());
+    let mut overrides = mirror_overrides(args.mirror.as_ref())?;
     if let Some(path) = &args.overrides {
         let mut given: Overrides =
             json::parse(&path.display().to_string(), &read_input("--overrides", path)?)?;
         load_keys(&mut given, path.parent().unwrap_or(Path::new("")))?;
         overrides.extend(given);
     }
-    for text in &args.override_fields {
-        set(&mut overrides, text).map_err(|message| InputError {
-            message: format!("--override {text}: {message}"),
-            remedy: None,
-        })?;
-    }
+    set(&mut overrides, &args.override_fields).map_err(|message| InputError { message, remedy: None })?;
     load_keys(&mut overrides, Path::new(""))?;
     Ok(overrides)
 }
 
 /// All of the publishers below one URL.
-pub fn mirror_overrides(url: Option<&str>) -> Overrides {
-    let url = url.map(|url| if url.ends_with('/') { url.to_owned() } else { format!("{url}/") });
-    let over = |url| ("https://".to_owned(), Override { url: Some(url), ..Override::default() });
-    url.map(over).into_iter().collect()
+///
+/// # Errors
+/// The URL has a query.
+pub fn mirror_overrides(url: Option<&HttpUrl>) -> Result<Overrides> {
+    let Some(url) = url else { return Ok(Overrides::new()) };
+    if url.for_request().contains('?') {
+        let message = format!("--mirror {url}: a mirror is the beginning of a URL and has no query");
+        return Err(InputError::new(message, "give tokens as `headers` of an override").into());
+    }
+    let url = url.fill(|text| if text.ends_with('/') { text.to_owned() } else { format!("{text}/") });
+    Ok([("https://".to_owned(), Override { url: Some(url), ..Override::default() })].into())
 }
 
 /// Puts what keys and certificates say in the place of the files that hold them, so that lock and

@@ -194,7 +194,7 @@ fn hosts(policy: &Policy, artifact: &PlannedArtifact) -> Vec<Finding> {
                 std::iter::once(&signature.url).chain(signature.certificate_url.as_ref())
             }),
         );
-    let mut refused: Vec<&str> = urls.map(|url| host(url)).filter(|host| !allowed.allow(host)).collect();
+    let mut refused: Vec<String> = urls.map(|url| host(url)).filter(|host| !allowed.allow(host)).collect();
     refused.sort_unstable();
     refused.dedup();
     refused

@@ -101,11 +101,11 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         }
     };
     for (algorithm, given) in
-        [(DigestAlgorithm::Sha256, &args.sha256), (DigestAlgorithm::Sha512, &args.sha512)]
+        [(DigestAlgorithm::Sha256, args.sha256.as_deref()), (DigestAlgorithm::Sha512, args.sha512.as_deref())]
     {
         let Some(given) = given else { continue };
-        if let Some(read) = known.digests.insert(algorithm, given.clone())
-            && read != *given
+        if let Some(read) = known.digests.insert(algorithm, given.to_owned())
+            && read != given
         {
             return Err(UsageError {
                 message: format!("the file's digest is {read}, not {given}"),
@@ -163,9 +163,8 @@ fn digest_published(
     trees: &Trees,
     printer: &Printer,
 ) -> Result<KnownDigests> {
-    let (mut artifact, _) =
-        plan_artifact(component, &args.version, &mirror_overrides(args.mirror.as_deref()))
-            .map_err(|refusal| ResolveError::Refused(vec![refusal]))?;
+    let (mut artifact, _) = plan_artifact(component, &args.version, &mirror_overrides(args.mirror.as_ref())?)
+        .map_err(|refusal| ResolveError::Refused(vec![refusal]))?;
     // It is asked what it is, not whether it is what the catalog says.
     artifact.digests.clear();
     artifact.size = None;

@@ -6,6 +6,7 @@ use crate::io::fs;
 use crate::model::component::{Signature, SignatureKind};
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
+use crate::model::url::HttpUrl;
 use crate::verify::sigstore::Signer;
 use crate::verify::{ProofError, Proven, cosign, evidence, keyless, minisign, openpgp, sigstore};
 
@@ -46,7 +47,7 @@ pub(super) fn check(
 ) -> Result<(), ProveError> {
     for signature in &artifact.signatures {
         let kind = signature.kind.proof();
-        let sidecar = |url: &str| sidecar(artifact, fetched.headers(), url, trust.fetcher);
+        let sidecar = |url: &HttpUrl| sidecar(artifact, fetched.headers(), url, trust.fetcher);
         let Some(bytes) = sidecar(&signature.url)? else {
             found.push(missing(artifact, kind, &signature.url, trust.policy));
             continue;

@@ -1,7 +1,8 @@
 //! Values that have a form of their own: paths, descriptors, digests, registry data.
 
 use crate::model::paths;
-use crate::model::resource::{RegistryData, RegistryValue, ResourceKind, UNPINNED, is_digest};
+use crate::model::resource::{RegistryData, RegistryValue, ResourceKind, UNPINNED};
+use crate::model::value::is_digest;
 
 use super::super::problem::Rule;
 use super::super::sddl;

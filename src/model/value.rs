@@ -1,0 +1,312 @@
+//! Texts of a fixed form. Each is parsed where it enters and cannot hold anything else later.
+
+use std::net::Ipv4Addr;
+use std::str::FromStr;
+
+use ipnet::Ipv4Net;
+
+use super::url::strip_secrets;
+use crate::diagnostic::{Classify, ErrorClass};
+
+/// A text that does not have the form of its value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {expected}")]
+pub struct ValueError {
+    pub text: String,
+    /// With an example.
+    pub expected: &'static str,
+}
+
+impl Classify for ValueError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+}
+
+impl ValueError {
+    /// A user and a query of a URL are left out.
+    #[must_use]
+    pub fn new(text: &str, expected: &'static str) -> Self {
+        let text = if text.contains("://") { strip_secrets(text) } else { text.to_owned() };
+        Self { text, expected }
+    }
+}
+
+/// Declares a text of a fixed form: how it is checked, and what a message says is expected.
+#[macro_export]
+macro_rules! text_value {
+    ($(#[$doc:meta])* $name:ident, $check:expr, $expected:literal) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+            schemars::JsonSchema,
+        )]
+        #[serde(try_from = "String", into = "String")]
+        #[schemars(with = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::model::value::ValueError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::try_from(text.to_owned())
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::model::value::ValueError;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                let check: fn(&str) -> bool = $check;
+                if check(&text) {
+                    return Ok(Self(text));
+                }
+                Err($crate::model::value::ValueError::new(&text, $expected))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+
+        impl std::ops::Deref for $name {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+    };
+}
+
+text_value!(
+    /// The SHA-256 of a file that is not empty.
+    Sha256,
+    |text| is_digest(text, 64) && !text.starts_with("e3b0c44298fc1c149afbf4c8996fb924"),
+    "a SHA-256 of a file: expected 64 lower-case hexadecimal digits, and not those of the empty file"
+);
+
+text_value!(
+    /// The SHA-512 of a file that is not empty.
+    Sha512,
+    |text| is_digest(text, 128) && !text.starts_with("cf83e1357eefb8bdf1542850d66d8007"),
+    "a SHA-512 of a file: expected 128 lower-case hexadecimal digits, and not those of the empty file"
+);
+
+text_value!(
+    /// A Windows update.
+    KbId,
+    |text| text.strip_prefix("KB").is_some_and(|digits| (6..=7).contains(&digits.len()) && is_digits(digits)),
+    "a Windows update: expected `KB` and six or seven digits, such as `KB5058411`"
+);
+
+text_value!(
+    /// An IPv4 network. Windows overlays and kube-proxy's kernel mode take no other.
+    Cidr,
+    |text| parse_network(text).is_some(),
+    "an IPv4 network: expected an address and a prefix length without host bits, such as `10.244.0.0/16`"
+);
+
+text_value!(
+    /// An IPv4 address.
+    Ipv4Address,
+    |text| text.parse::<Ipv4Addr>().is_ok(),
+    "an IPv4 address: expected one such as `10.96.0.10`"
+);
+
+text_value!(
+    /// A DNS name (RFC 1123, section 2.1) in lower case.
+    DnsName,
+    |text| is_subdomain(text, 253),
+    "a DNS name: expected lower-case letters, digits, `-` and `.`, such as `cluster.local`"
+);
+
+text_value!(
+    /// A container image that its digest pins.
+    ImageReference,
+    is_image_reference,
+    "an image pinned by its digest: expected `registry/name:tag@sha256:` and 64 hexadecimal digits"
+);
+
+text_value!(
+    /// A registry's host, with a port where it has one.
+    Registry,
+    is_registry,
+    "a registry: expected a host such as `docker.io` or `registry.example:5000`"
+);
+
+text_value!(
+    /// The folder of a FlexVolume plugin.
+    VolumePlugin,
+    |text| text.split_once('~').is_some_and(|(vendor, driver)| is_file_name(vendor) && is_file_name(driver)),
+    "a volume plugin: expected `VENDOR~DRIVER`, such as `microsoft.com~smb.cmd`"
+);
+
+text_value!(
+    /// A file's name without folder.
+    FileName,
+    is_file_name,
+    "a file name: expected letters, digits, `.`, `-` and `_`, such as `smb.cmd`"
+);
+
+text_value!(
+    /// Hosts and networks that are reached without proxy.
+    NoProxy,
+    is_no_proxy,
+    "a list of hosts without proxy: expected names and networks, such as `10.0.0.0/8,.cluster.local,localhost`"
+);
+
+impl Cidr {
+    /// The network as addresses.
+    ///
+    /// # Panics
+    /// Never: the text was parsed when the value was made.
+    #[must_use]
+    pub fn network(&self) -> Ipv4Net {
+        parse_network(&self.0).expect("a `Cidr` is a network")
+    }
+
+    #[must_use]
+    pub fn contains(&self, address: Ipv4Addr) -> bool {
+        self.network().contains(&address)
+    }
+
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.network(), other.network());
+        ours.contains(&theirs.network()) || theirs.contains(&ours.network())
+    }
+}
+
+fn parse_network(text: &str) -> Option<Ipv4Net> {
+    let network = Ipv4Net::from_str(text).ok()?;
+    (network.prefix_len() > 0 && network.trunc() == network).then_some(network)
+}
+
+/// Whether a text is a digest of so many digits, in lower-case hexadecimal.
+#[must_use]
+pub fn is_digest(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Whether a text is a DNS name in lower case: labels of at most 63 characters, separated by dots.
+#[must_use]
+pub fn is_subdomain(text: &str, longest: usize) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    text.len() <= longest && text.split('.').all(is_label)
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_file_name(text: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    !text.is_empty() && !text.starts_with('.') && !text.ends_with('.') && text.bytes().all(is_known)
+}
+
+fn is_registry(text: &str) -> bool {
+    let (host, port) = text.split_once(':').unwrap_or((text, "1"));
+    is_subdomain(&host.to_ascii_lowercase(), 253)
+        && port.parse::<u16>().is_ok_and(|port| port > 0)
+        && is_digits(port)
+}
+
+/// `[registry/]name[:tag]@sha256:digest` with the characters of the distribution specification.
+fn is_image_reference(text: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:".contains(&byte);
+    text.rsplit_once("@sha256:").is_some_and(|(name, digest)| {
+        name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.bytes().all(is_known)
+            && is_digest(digest, 64)
+    })
+}
+
+fn is_no_proxy(text: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._*:/[]-".contains(&byte);
+    text.split(',').all(|entry| {
+        let entry = entry.trim_matches(' ');
+        entry == "<local>" || !entry.is_empty() && entry.bytes().all(is_known)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_read_strictly() {
+        for (text, good) in [
+            ("10.244.0.0/16", true),
+            ("192.168.1.1/32", true),
+            ("10.244.0.1/16", false),
+            ("10.244.0.0", false),
+            ("10.244.0.0/33", false),
+            ("10.0.0.0/99", false),
+            ("10.0.0.0/0", false),
+            ("fd00::/64", false),
+            ("banana", false),
+            ("x/8", false),
+        ] {
+            assert_eq!(text.parse::<Cidr>().is_ok(), good, "{text}");
+        }
+        let network = |text: &str| text.parse::<Cidr>().expect(text);
+        assert!(network("10.0.0.0/8").overlaps(&network("10.1.0.0/16")));
+        assert!(!network("10.96.0.0/12").overlaps(&network("10.244.0.0/16")));
+        assert!(network("10.96.0.0/12").contains(Ipv4Addr::new(10, 111, 0, 1)));
+        assert!(!network("10.96.0.0/12").contains(Ipv4Addr::new(10, 112, 0, 1)));
+    }
+
+    #[test]
+    fn texts_of_another_form_are_refused() {
+        fn refused<T: FromStr>(texts: &[&str]) {
+            for text in texts {
+                assert!(text.parse::<T>().is_err(), "{text}");
+            }
+        }
+        let hex = "0".repeat(64);
+        let empty = crate::embedded::sha256(b"");
+        refused::<Sha256>(&["", "0", &"G".repeat(64), &empty, &"A".repeat(64)]);
+        refused::<Sha512>(&[&hex]);
+        refused::<KbId>(&["KB12", "5058411", "kb5058411", "KB50584111", "KB505841x"]);
+        refused::<ImageReference>(&[
+            "mcr.example/x:1",
+            &format!("@sha256:{hex}"),
+            &format!("a b@sha256:{hex}"),
+        ]);
+        refused::<Registry>(&["", "a b", "https://docker.io", "docker.io:0", "x:99999", "x’y"]);
+        refused::<VolumePlugin>(&["x", "a~", "~b", "a~b/c", "a~..", "a~b’c"]);
+        refused::<NoProxy>(&["", "a,,b", "a;b", "a’b", "$env:x"]);
+        refused::<DnsName>(&["", "A", "a..b", "-a", "a_b", "’"]);
+        refused::<Ipv4Address>(&["10.96.0", "::1", "10.96.0.256"]);
+        assert!(format!("mcr.example:5000/a/b:1@sha256:{hex}").parse::<ImageReference>().is_ok());
+        assert!("10.0.0.0/8, .svc,*.x,<local>,[::1]".parse::<NoProxy>().is_ok());
+        assert!("registry.example:5000".parse::<Registry>().is_ok());
+    }
+}

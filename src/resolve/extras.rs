@@ -1,0 +1,128 @@
+//! Parts of a selection beside its choices: optional features, files, mirrors, versions of Packer.
+
+use crate::catalog::{Catalog, CatalogError};
+use crate::diagnostic::Finding;
+use crate::model::choice::Runtime;
+use crate::model::feature::Feature;
+use crate::model::names::did_you_mean;
+use crate::model::selection::ImageDefinition;
+use crate::model::situation::Situation;
+use crate::model::url::{HttpUrl, host, is_loopback};
+
+use super::refusal::ResolveError;
+
+/// The features that were asked for, in the order of the catalog.
+pub(super) fn features(
+    catalog: &Catalog,
+    situation: &Situation,
+    refusals: &mut Vec<Finding>,
+) -> Result<Vec<Feature>, ResolveError> {
+    let known = catalog.features()?;
+    for name in &situation.features {
+        if !known.iter().any(|feature| feature.name == *name) {
+            let suggestion = did_you_mean(name, known.iter().map(|feature| feature.name.as_str()));
+            return Err(CatalogError::Unknown { what: "feature", name: name.clone(), suggestion }.into());
+        }
+    }
+    let asked = known.into_iter().filter(|feature| situation.features.contains(&feature.name));
+    Ok(asked
+        .inspect(|feature| {
+            if !situation.holds(&feature.when) {
+                refusals.push(
+                    Finding::new(
+                        "feature-unsupported",
+                        format!("the feature {} cannot be had here: {}", feature.name, feature.reason),
+                        format!("leave out `--feature {}`", feature.name),
+                    )
+                    .with_subject(&feature.name)
+                    .with_source(&feature.source),
+                );
+            }
+        })
+        .collect())
+}
+
+/// Images are pulled by containerd's own client.
+pub(super) fn images(selection: &ImageDefinition, runtime: Runtime, refusals: &mut Vec<Finding>) {
+    if runtime == Runtime::Docker && !selection.images.is_empty() {
+        refusals.push(
+            Finding::new(
+                "image-runtime",
+                "images are pulled into containerd's store alone, and this image has Docker",
+                "leave out `--image`, or choose `--runtime containerd`",
+            )
+            .with_subject("images")
+            .with_source("windows-node-spec F3, F4"),
+        );
+    }
+}
+
+/// Files that the guest downloads by itself: over HTTPS, and an update as a package of its own.
+pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
+    let is_https = |url: &HttpUrl| url.is_https() || is_loopback(&host(url));
+    let updates = selection.updates.iter().flat_map(|updates| &updates.files);
+    for file in updates.filter(|file| !is_https(&file.url) || !file.url.to_lowercase().ends_with(".msu")) {
+        refusals.push(
+            Finding::new(
+                "update-file",
+                format!("the file of {} is not a package over HTTPS: {}", file.kb, file.url),
+                "give the `https` URL of a `.msu` file",
+            )
+            .with_subject("updates")
+            .with_source("https://support.microsoft.com/kb/934307"),
+        );
+    }
+    for (plugin, files) in &selection.volume_plugins {
+        if files.is_empty() || files.iter().any(|file| !is_https(&file.url)) {
+            refusals.push(
+                Finding::new(
+                    "volume-plugin",
+                    format!("the volume plugin {plugin} needs files, each with an `https` URL"),
+                    "add `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`",
+                )
+                .with_subject(plugin.as_str())
+                .with_source("derived: the kubelet runs the files as SYSTEM"),
+            );
+        }
+    }
+    for (registry, _) in selection.mirrors.iter().filter(|(_, urls)| urls.is_empty()) {
+        refusals.push(
+            Finding::new(
+                "mirror",
+                format!("the registry {registry} has no mirror"),
+                format!("write `\"{registry}\": [\"https://mirror.example\"]`, or leave it out"),
+            )
+            .with_subject("mirrors")
+            .with_source("https://github.com/containerd/containerd/blob/main/docs/hosts.md"),
+        );
+    }
+}
+
+/// Packer and its plugins are fetched: a version that no release holds has no address.
+pub(super) fn packer_versions(
+    catalog: &Catalog,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Finding>,
+) -> Result<(), ResolveError> {
+    let Some(choice) = &selection.packer else { return Ok(()) };
+    let packer = choice.version.iter().map(|version| ("packer".to_owned(), version));
+    let plugins = choice.plugins.iter().map(|(name, version)| (format!("packer-plugin-{name}"), version));
+    let names = catalog.component_names();
+    for (name, version) in packer.chain(plugins).filter(|(name, _)| names.contains(name)) {
+        let component = catalog.component(&name)?;
+        if !component.releases.iter().any(|release| release.versions.contains(version)) {
+            let ranges: Vec<&str> =
+                component.releases.iter().map(|release| release.versions.as_str()).collect();
+            refusals.push(
+                Finding::new(
+                    "packer-version",
+                    format!("the catalog knows no release {version} of {name}"),
+                    format!("choose a version in {}", ranges.join(" or ")),
+                )
+                .with_subject(&name)
+                .with_source(format!("manifests/components/{name}.json")),
+            );
+        }
+    }
+    Ok(())
+}
