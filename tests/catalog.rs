@@ -62,7 +62,7 @@ fn small() -> BTreeMap<String, Value> {
     let windows = json!({
         "release": "2019", "title": "t", "build": 17763, "channel": "ltsc", "containerTag": "1809",
         "kubernetes": [{ "versions": ">=1.19.0", "default": true, "source": SOURCE }],
-        "runsImagesOf": [17763], "pause": ["p:1"], "minimumUpdates": [], "registry": [], "source": "s"
+        "runsImagesOf": [17763], "pause": ["p:1"], "minimumUpdates": [], "registry": [], "source": SOURCE
     });
     [
         ("components/containerd.json", component("containerd")),

@@ -16,7 +16,7 @@ use crate::embedded::Tree;
 const SCOPES: &[(&str, &str)] = &[
     ("kubernetes/", ""),
     ("components/", "choices"),
-    ("windows/", "kubernetes"),
+    ("windows/", ""),
     ("contents.json", ""),
     ("features.json", ""),
     ("rules.json", ""),
