@@ -31,6 +31,13 @@ function Set-Simulation {
     [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $state -Depth 8))
 }
 
+# Abilities that change something stop here when a test has them fail.
+function Confirm-Simulation {
+    [CmdletBinding()]
+    param([string] $Ability)
+    if ($null -ne (Get-Simulation -Area 'fails' -Name $Ability)) { throw "simulated failure of $Ability" }
+}
+
 # Real programs, so that the loop over several downloads is the real one. `slow` never ends by itself.
 function Get-DownloadCommand {
     [CmdletBinding()]
@@ -67,21 +74,29 @@ function Stop-ProcessTree {
 function Move-File {
     [CmdletBinding()]
     param([string] $From, [string] $To)
+    Confirm-Simulation -Ability 'Move-File'
     if ((Get-Simulation -Area 'files' -Name ([IO.Path]::GetFileName($To))) -eq 'locked') {
         throw (New-Object -TypeName IO.IOException -ArgumentList 'it is being used by another process')
     }
     [IO.File]::Move($From, $To, $true)
+    # The file has the rights of its folder, whatever the file before it had.
+    $top = "$env:IMAGEGEN_SIMULATION/C"
+    if ($To.StartsWith($top)) {
+        Set-Simulation -Area 'sddl' -Name "C:$($To.Substring($top.Length).Replace('/', '\'))" -Value $null
+    }
 }
 
 function Expand-TarMember {
     [CmdletBinding()]
     param([string] $Archive, [string] $Destination, [string[]] $Members)
+    Confirm-Simulation -Ability 'Expand-TarMember'
     $null = Invoke-Native -Program 'tar' -Arguments (@('-xf', $Archive, '-C', $Destination) + $Members)
 }
 
 function Install-Msi {
     [CmdletBinding()]
     param([string] $Package, [string] $Log, [string[]] $Arguments = @())
+    Confirm-Simulation -Ability 'Install-Msi'
     [IO.File]::WriteAllText($Log, "installed with $Arguments")
     $creates = Get-Simulation -Area 'packages' -Name ([IO.Path]::GetFileName($Package))
     Write-TextFile -Path $creates -Content 'installed'
@@ -127,10 +142,38 @@ function Get-Sddl {
     if ($null -eq $sddl) { 'O:BAG:SYD:AI(A;OICIID;FA;;;BA)' } else { $sddl }
 }
 
+# An access list as .NET and Windows give it back: facts.json says what is known of that.
+function ConvertTo-StoredSddl {
+    [CmdletBinding()]
+    param([string] $Sddl, [bool] $Leaf)
+    if ($Sddl -notmatch '^(O:[^:]+G:[^:]+D:)(PAI|AI|P)?((?:\([^)]*\))*)$') { throw "no access list: $Sddl" }
+    $head, $control, $list = $Matches[1], $Matches[2], "$($Matches[3])"
+    if ($control -eq 'P') { $control = 'PAI' }
+    $letters = @{ 'S-1-5-18' = 'SY'; 'S-1-5-32-544' = 'BA'; 'S-1-5-32-545' = 'BU' }
+    $order = @{ SY = 'S-1-5-18'; BA = 'S-1-5-32-544'; BU = 'S-1-5-32-545' }
+    $entries = @(foreach ($found in [regex]::Matches($list, '\(([^)]*)\)')) {
+        $kind, $flags, $rights, $object, $inherited, $who = $found.Groups[1].Value.Split(';')
+        $given = @([regex]::Matches($flags, '..') | ForEach-Object { $_.Value })
+        $known = @('OI', 'CI', 'NP', 'IO', 'ID')
+        if ($Leaf) { $known = @('ID') }
+        $flags = @($known | Where-Object { $given -ccontains $_ }) -join ''
+        if ($rights -ceq 'FRFX') { $rights = '0x1200a9' }
+        if ($letters.ContainsKey($who)) { $who = $letters[$who] }
+        $key = $who
+        if ($order.ContainsKey($who)) { $key = $order[$who] }
+        @{ key = $key; text = "($kind;$flags;$rights;$object;$inherited;$who)" }
+    })
+    $sorted = @($entries | Sort-Object -Property { $_.key } -Stable | ForEach-Object { $_.text })
+    "$head$control$($sorted -join '')"
+}
+
 function Set-Sddl {
     [CmdletBinding()]
     param([string] $Path, [string] $Sddl)
-    Set-Simulation -Area 'sddl' -Name $Path -Value $Sddl
+    Confirm-Simulation -Ability 'Set-Sddl'
+    if (-not (Test-Path -LiteralPath $Path)) { throw "there is no $Path" }
+    $leaf = Test-Path -LiteralPath $Path -PathType Leaf
+    Set-Simulation -Area 'sddl' -Name $Path -Value (ConvertTo-StoredSddl -Sddl $Sddl -Leaf $leaf)
 }
 
 function Get-LinkTarget {
@@ -142,6 +185,8 @@ function Get-LinkTarget {
 function New-Link {
     [CmdletBinding()]
     param([string] $Path, [string] $Target)
+    Confirm-Simulation -Ability 'New-Link'
+    if (-not (Test-Path -LiteralPath $Target)) { throw "there is no $Target for the link $Path" }
     Set-Simulation -Area 'links' -Name $Path -Value $Target
 }
 
@@ -160,12 +205,24 @@ function Get-RegistryValue {
 function Set-RegistryValue {
     [CmdletBinding()]
     param([string] $Key, [string] $Name, [string] $Kind, $Data)
+    Confirm-Simulation -Ability 'Set-RegistryValue'
+    switch -CaseSensitive ($Kind) {
+        'DWord' { $null = [uint32]$Data }
+        'QWord' { $null = [uint64]$Data }
+        'Binary' { $null = ConvertFrom-Hex -Text $Data }
+        'MultiString' { $Data = @($Data) }
+        'String' { $Data = [string]$Data }
+        'ExpandString' { $Data = [string]$Data }
+        default { throw "the registry has no values of kind $Kind" }
+    }
     Set-Simulation -Area 'registry' -Name "$Key!$Name" -Value @{ kind = $Kind; data = $Data }
 }
 
 function Remove-RegistryValue {
     [CmdletBinding()]
     param([string] $Key, [string] $Name)
+    Confirm-Simulation -Ability 'Remove-RegistryValue'
+    if ($null -eq (Get-RegistryValue -Key $Key -Name $Name)) { throw "$Key has no value $Name" }
     Set-Simulation -Area 'registry' -Name "$Key!$Name" -Value $null
 }
 
@@ -190,6 +247,8 @@ function Get-ServiceConfig {
 function New-ServiceEntry {
     [CmdletBinding()]
     param([string] $Name, [string] $CommandLine)
+    Confirm-Simulation -Ability 'New-ServiceEntry'
+    if ($null -ne (Get-ServiceConfig -Name $Name)) { throw "there is a service $Name already" }
     $config = @{ startType = 'manual'; dependsOn = @(); displayName = $Name; state = 'stopped'; exitCode = 0 }
     $config.commandLine = $CommandLine
     Set-Simulation -Area 'services' -Name $Name -Value $config
@@ -198,7 +257,9 @@ function New-ServiceEntry {
 function Set-ServiceConfig {
     [CmdletBinding()]
     param([string] $Name, [hashtable] $Change)
+    Confirm-Simulation -Ability 'Set-ServiceConfig'
     $config = Get-Simulation -Area 'services' -Name $Name
+    if ($null -eq $config) { throw "there is no service $Name" }
     foreach ($property in $Change.Keys) { $config[$property] = $Change[$property] }
     Set-Simulation -Area 'services' -Name $Name -Value $config
 }
@@ -206,6 +267,7 @@ function Set-ServiceConfig {
 function Set-ServiceStart {
     [CmdletBinding()]
     param([string] $Name, [string] $StartType)
+    Confirm-Simulation -Ability 'Set-ServiceStart'
     Set-ServiceConfig -Name $Name -Change @{ startType = $StartType }
 }
 
@@ -213,6 +275,7 @@ function Set-ServiceStart {
 function Set-ServiceFailure {
     [CmdletBinding()]
     param([string] $Name, [long] $ResetSeconds, [object[]] $Actions = @())
+    Confirm-Simulation -Ability 'Set-ServiceFailure'
     $kinds = @{ none = 0; restart = 1; reboot = 2 }
     $words = @([uint32]$ResetSeconds, 0, 0, $Actions.Count, 20)
     foreach ($action in $Actions) { $words += @($kinds[$action.action], (1000 * $action.delaySeconds)) }
@@ -226,11 +289,29 @@ function Set-ServiceFailure {
 function Request-ServiceState {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
+    Confirm-Simulation -Ability 'Request-ServiceState'
     $config = Get-Simulation -Area 'services' -Name $Name
+    if ($null -eq $config) { throw "there is no service $Name" }
+    if ($config.state -eq $State) { return }
+    Request-Neighbour -Name $Name -State $State
     if ($State -eq 'running' -and $config.startType -eq 'disabled') { throw "$Name is disabled" }
     $end = @{ hangs = "$State pending"; dies = 'stopped' }[$config.displayName]
     if (-not $end) { $end = $State }
     Set-ServiceConfig -Name $Name -Change @{ state = $end }
+}
+
+# A service is started after those that it depends on, and stopped after those that depend on it.
+function Request-Neighbour {
+    [CmdletBinding()]
+    param([string] $Name, [string] $State)
+    $machine = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
+    $all = $machine['services']
+    $own = @($all[$Name.ToLowerInvariant()]['dependsOn'])
+    foreach ($other in @($all.Keys)) {
+        $needed = $State -eq 'running' -and $own -contains $other
+        $needing = $State -eq 'stopped' -and @($all[$other]['dependsOn']) -contains $Name
+        if ($needed -or $needing) { Request-ServiceState -Name $other -State $State }
+    }
 }
 
 function Remove-ServiceEntry {
@@ -248,6 +329,7 @@ function Test-Feature {
 function Set-Feature {
     [CmdletBinding()]
     param([string] $Name, [bool] $Installed)
+    Confirm-Simulation -Ability 'Set-Feature'
     if (Test-PendingRestart) { throw 'The computer must be restarted to complete another installation' }
     $state = 'removing'
     if ($Installed) { $state = 'pending' }
@@ -267,17 +349,31 @@ function Get-FirewallRule {
     Get-Simulation -Area 'firewall' -Name $Name
 }
 
-# Networks come back with a mask, as Windows gives them.
+# A network as Windows gives it back, with a mask.
+function ConvertTo-Mask {
+    [CmdletBinding()]
+    param([string] $Address)
+    if ($Address -notmatch '^(\d+\.\d+\.\d+\.\d+)/(\d+)$') { return $Address }
+    $network, $length = $Matches[1], [int]$Matches[2]
+    $octets = foreach ($start in 0, 8, 16, 24) {
+        $bits = [Math]::Max(0, [Math]::Min(8, $length - $start))
+        256 - [int][Math]::Pow(2, 8 - $bits)
+    }
+    "$network/$($octets -join '.')"
+}
+
 function New-FirewallRule {
     [CmdletBinding()]
     param([string] $Name, [hashtable] $Properties)
+    Confirm-Simulation -Ability 'New-FirewallRule'
+    if ($null -ne (Get-FirewallRule -Name $Name)) { throw "there is a rule $Name already" }
     $rule = @{ displayName = ''; direction = 'Inbound'; action = 'Allow'; protocol = 'Any'; active = $true }
     $rule.icmpType = 'Any'
     foreach ($property in 'localPort', 'remotePort', 'remoteAddress') { $rule[$property] = @('Any') }
     foreach ($property in @($rule.Keys)) {
         if ($Properties.ContainsKey($property)) { $rule[$property] = $Properties[$property] }
     }
-    $rule.remoteAddress = @($rule.remoteAddress | ForEach-Object { $_ -replace '/8$', '/255.0.0.0' })
+    $rule.remoteAddress = @($rule.remoteAddress | ForEach-Object { ConvertTo-Mask -Address $_ })
     Set-Simulation -Area 'firewall' -Name $Name -Value $rule
 }
 
@@ -297,6 +393,7 @@ function Get-DynamicPort {
 function Set-DynamicPort {
     [CmdletBinding()]
     param([string] $Protocol, [int] $Start, [int] $Count)
+    Confirm-Simulation -Ability 'Set-DynamicPort'
     Set-Simulation -Area 'dynamicPorts' -Name $Protocol -Value @{ start = $Start; count = $Count }
 }
 
@@ -310,6 +407,7 @@ function Get-ExcludedPort {
 function Add-ExcludedPort {
     [CmdletBinding()]
     param([string] $Protocol, [int] $Start, [int] $Count)
+    Confirm-Simulation -Ability 'Add-ExcludedPort'
     $ranges = @(Get-ExcludedPort -Protocol $Protocol)
     $ranges += @{ start = $Start; count = $Count }
     Set-Simulation -Area 'excludedPorts' -Name $Protocol -Value $ranges
@@ -331,6 +429,7 @@ function Get-DefenderExclusion {
 function Set-DefenderExclusion {
     [CmdletBinding()]
     param([string] $Kind, [string] $Value, [bool] $Present)
+    Confirm-Simulation -Ability 'Set-DefenderExclusion'
     $values = @(Get-DefenderExclusion -Kind $Kind | Where-Object { $_ -ne $Value })
     if ($Present) { $values += $Value }
     Set-Simulation -Area 'defender' -Name $Kind -Value $values
@@ -345,12 +444,14 @@ function Test-WinrmListener {
 function New-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
+    Confirm-Simulation -Ability 'New-WinrmListener'
     Set-Simulation -Area 'listeners' -Name $Transport -Value '*'
 }
 
 function Remove-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
+    Confirm-Simulation -Ability 'Remove-WinrmListener'
     Set-Simulation -Area 'listeners' -Name $Transport -Value $null
 }
 
@@ -363,6 +464,7 @@ function Get-WinrmSetting {
 function Set-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting, [string] $Value)
+    Confirm-Simulation -Ability 'Set-WinrmSetting'
     Set-Simulation -Area 'winrm' -Name $Setting -Value $Value
 }
 
@@ -376,6 +478,7 @@ function Get-UserState {
 function Set-UserState {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
+    Confirm-Simulation -Ability 'Set-UserState'
     $value = @{ present = 'present'; disabled = 'disabled' }[$State]
     Set-Simulation -Area 'users' -Name $Name -Value $value
 }
@@ -396,6 +499,7 @@ function Get-ImageState {
 function Invoke-Sysprep {
     [CmdletBinding()]
     param([string] $Unattend, [string] $Finish)
+    Confirm-Simulation -Ability 'Invoke-Sysprep'
     if ([IO.File]::ReadAllText((Resolve-NativePath -Path $Unattend)).Contains('hangs')) { return }
     Set-Simulation -Area 'os' -Name 'imageState' -Value 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE'
 }
@@ -423,6 +527,7 @@ function Test-Hotfix {
 function Install-Hotfix {
     [CmdletBinding()]
     param([string] $Package)
+    Confirm-Simulation -Ability 'Install-Hotfix'
     $outcome = Get-Simulation -Area 'os' -Name 'hotfixOutcome'
     if ($null -ne $outcome) { return $outcome }
     $name = [IO.Path]::GetFileNameWithoutExtension($Package.Replace('\', '/')).Split('-')[-1]
@@ -434,6 +539,7 @@ function Install-Hotfix {
 function Invoke-UpdateAgent {
     [CmdletBinding()]
     param([string[]] $Kbs = @(), [string[]] $Categories = @(), [bool] $Install)
+    if ($Install) { Confirm-Simulation -Ability 'Invoke-UpdateAgent' }
     $wanted = @($Kbs) + @($Categories)
     if ($Install) { foreach ($name in $wanted) { Set-Simulation -Area 'updates' -Name $name -Value 'installed' } }
     $missing = @($wanted | Where-Object { $null -eq (Get-Simulation -Area 'updates' -Name $_) })
@@ -455,6 +561,7 @@ function Test-Capability {
 function Set-Capability {
     [CmdletBinding()]
     param([string] $Name, [bool] $Installed)
+    Confirm-Simulation -Ability 'Set-Capability'
     $state = $null
     if ($Installed) { $state = 'installed' }
     Set-Simulation -Area 'capabilities' -Name $Name -Value $state
@@ -470,6 +577,7 @@ function Get-Task {
 function Set-Task {
     [CmdletBinding()]
     param([string] $Name, [string] $Program, [string] $ArgumentLine, [string] $Trigger, [bool] $Enabled)
+    Confirm-Simulation -Ability 'Set-Task'
     if ($null -ne (Get-Simulation -Area 'os' -Name 'noTasks')) { throw 'Access is denied' }
     $task = @{ program = $Program; argumentLine = $ArgumentLine; trigger = $Trigger; enabled = $Enabled }
     Set-Simulation -Area 'tasks' -Name $Name -Value $task
@@ -491,6 +599,7 @@ function Stop-Task {
 function Remove-Task {
     [CmdletBinding()]
     param([string] $Name)
+    if ($null -eq (Get-Task -Name $Name)) { throw "there is no task $Name" }
     Set-Simulation -Area 'tasks' -Name $Name -Value $null
 }
 
@@ -534,6 +643,7 @@ function Invoke-NetworkProgram {
 function Invoke-HostNetwork {
     [CmdletBinding()]
     param([string] $Method, [string] $Path, [string] $Body = '')
+    Confirm-Simulation -Ability 'Invoke-HostNetwork'
     $null, $kind, $name, $action = $Path.Split('/')
     if ($Method -eq 'DELETE') { return Set-Simulation -Area $kind -Name $name -Value $null }
     if ($action -eq 'attach') {
@@ -563,6 +673,7 @@ function Get-PowerPlan {
 function Set-PowerPlan {
     [CmdletBinding()]
     param([string] $Plan)
+    Confirm-Simulation -Ability 'Set-PowerPlan'
     Set-Simulation -Area 'os' -Name 'powerPlan' -Value $Plan
 }
 
@@ -576,6 +687,7 @@ function Get-MemoryKey {
 function Invoke-ScriptText {
     [CmdletBinding()]
     param([string] $Text)
+    Confirm-Simulation -Ability 'Invoke-ScriptText'
     if ($Text -match '^remember (.*)$') {
         Set-Simulation -Area 'os' -Name 'script' -Value $Matches[1]
         return ''
@@ -652,6 +764,7 @@ function ConvertTo-Certificate {
 function Add-StoreCertificate {
     [CmdletBinding()]
     param([string] $Store, [string] $Content)
+    Confirm-Simulation -Ability 'Add-StoreCertificate'
     $all = @(Open-CertificateStore -Store $Store -Access 'ReadWrite') + @($Content)
     Set-Simulation -Area 'certificates' -Name $Store -Value ($all -join ' ')
 }

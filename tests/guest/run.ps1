@@ -44,6 +44,7 @@ function Assert-That {
 . "$Provisioners/engine/Tools.ps1"
 . "$PSScriptRoot/Simulated.ps1"
 . "$PSScriptRoot/install.ps1"
+. "$PSScriptRoot/matrix.ps1"
 . "$PSScriptRoot/node.ps1"
 
 function Get-Bytes {
@@ -600,6 +601,8 @@ try {
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own
     Test-Signature -Source $own
+    Test-Fact -Source $own
+    Test-Matrix -Source $own
     Test-InstallCase -Source $own
     Test-NodeCase -Source $own
 } finally {

@@ -215,3 +215,51 @@ fn values_in_quotes_are_found() {
         assert!(!quoted_values("x", text).is_empty(), "{text}");
     }
 }
+
+/// `real.ps1` is for both editions, so it is held against 5.1 as well.
+#[test]
+fn the_suite_for_a_real_windows_uses_commands_of_5_1() {
+    let scripts = scripts_below("tests/guest");
+    let known = known(&scripts);
+    let real = scripts.iter().find(|script| script.name.ends_with("/real.ps1")).unwrap();
+    let wrong = |it: &String| it.contains("no command of 5.1") || it.contains("has no parameter");
+    assert_none(&super::rules::commands(real, &known).into_iter().filter(wrong).collect::<Vec<_>>());
+}
+
+fn guest_text(name: &str) -> String {
+    std::fs::read_to_string(root().join("tests/guest").join(name)).unwrap()
+}
+
+/// Every fact about Windows that the simulation keeps to has a source and a case of its own.
+#[test]
+fn every_fact_of_the_simulation_has_a_source_and_a_case() {
+    let facts: Value = serde_json::from_str(&guest_text("facts.json")).unwrap();
+    let cases = guest_text("matrix.ps1");
+    for fact in facts.as_array().unwrap() {
+        let text = |name: &str| fact[name].as_str().unwrap_or_else(|| panic!("{fact}: {name}"));
+        assert!(text("fact").len() > 20 && text("source").contains('/'), "{fact}");
+        assert_eq!(cases.matches(&format!("-Name '{}'", text("case"))).count(), 1, "{fact}");
+    }
+    assert!(facts.as_array().unwrap().len() >= 15);
+}
+
+/// The matrix breaks a resource of every type. The others have cases of their own in `run.ps1`.
+#[test]
+fn every_type_of_resource_is_broken() {
+    let plan: Value = serde_json::from_str(&guest_text("plan.json")).unwrap();
+    let matrix = guest_text("matrix.ps1");
+    let elsewhere = ["assertion", "containerImage", "localUser", "sysprep"];
+    let resources = plan["resources"].as_array().unwrap();
+    let broken = |kind: &str| {
+        let mut names =
+            resources.iter().filter(|it| it["type"] == kind).map(|it| it["name"].as_str().unwrap());
+        names.any(|name| matrix.contains(&format!("@{{ name = '{name}'; ")))
+    };
+    for kind in super::rules::model().into_keys().filter(|kind| !elsewhere.contains(&kind.as_str())) {
+        assert!(broken(&kind), "{kind}");
+    }
+    for (start, _) in matrix.match_indices("@{ name = '") {
+        let name = matrix[start + 11..].split('\'').next().unwrap();
+        assert!(resources.iter().any(|it| it["name"] == name), "{name}");
+    }
+}

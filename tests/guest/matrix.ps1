@@ -1,0 +1,248 @@
+# Each resource type, missing, changed, of another kind, and with an ability that fails. Loaded by run.ps1.
+
+# The file behind a path of the plan.
+function Get-WorldFile {
+    param([string] $World, [string] $Path)
+    "$World/C/" + $Path.Substring(3).Replace('\', '/')
+}
+
+# How to break resources of the plan: `breaks` by name; a `text` is why the engine does not repair it.
+function Get-Break {
+    param([string] $World)
+    $example = 'HKLM:\SYSTEM\Example'
+    $environment = Get-EnvironmentKey
+    $memory = Get-MemoryKey
+    $append = { param($path) [IO.File]::AppendAllText((Get-WorldFile -World $World -Path $path), 'x') }
+    $delete = { param($path) [IO.File]::Delete((Get-WorldFile -World $World -Path $path)) }
+    $folder = {
+        param($path)
+        $native = Get-WorldFile -World $World -Path $path
+        [IO.File]::Delete($native)
+        $null = [IO.Directory]::CreateDirectory($native)
+    }
+    $clear = { param($area, $name) Set-Simulation -Area $area -Name $name -Value $null }
+
+    @{ name = 'bootstrap/winrm'; phase = 'bootstrap'; ability = 'New-WinrmListener'
+        breaks = @{ absent = { & $clear 'listeners' 'HTTPS' } } }
+    @{ name = 'bootstrap/basic'; phase = 'bootstrap'; ability = 'Set-WinrmSetting'
+        breaks = @{ drift = { Set-Simulation -Area 'winrm' -Name 'Service\Auth\Basic' -Value 'true' } } }
+    @{ name = 'bootstrap/certificate'; phase = 'bootstrap'; ability = 'Add-StoreCertificate'
+        breaks = @{ absent = { & $clear 'certificates' 'TrustedPublisher' } } }
+    @{ name = 'features/containers'; phase = 'prepare'; ability = 'Set-Feature'
+        breaks = @{ absent = { & $clear 'features' 'Containers' } } }
+    @{ name = 'updates/file'; phase = 'prepare'; ability = 'Install-Hotfix'
+        breaks = @{ absent = { & $clear 'hotfixes' 'KB5000822' } } }
+    @{ name = 'updates/search'; phase = 'prepare'; ability = 'Invoke-UpdateAgent'
+        breaks = @{ absent = { & $clear 'updates' 'KB5001407' } } }
+    @{ name = 'directories/kubernetes'; phase = 'install'; ability = 'Set-Sddl'
+        breaks = @{ drift = { Set-Sddl -Path 'C:\k' -Sddl 'O:BAG:SYD:PAI(A;OICI;FA;;;BA)' } } }
+    @{ name = 'directories/leftovers'; phase = 'install'; text = 'is a file'
+        breaks = @{
+            drift = { [IO.File]::WriteAllText((Get-WorldFile -World $World -Path 'C:\leftovers\x'), 'x') }
+            kind = {
+                $native = Get-WorldFile -World $World -Path 'C:\leftovers'
+                [IO.Directory]::Delete($native, $true)
+                [IO.File]::WriteAllText($native, 'x')
+            } } }
+    @{ name = 'containerd/config'; phase = 'install'; ability = 'Move-File'; text = 'is a folder'
+        breaks = @{
+            absent = { & $delete 'C:\Program Files\containerd\config.toml' }
+            drift = { & $append 'C:\Program Files\containerd\config.toml' }
+            kind = { & $folder 'C:\Program Files\containerd\config.toml' } } }
+    @{ name = 'directories/link'; phase = 'install'; ability = 'New-Link'; text = 'is there and no link'
+        breaks = @{
+            absent = { & $clear 'links' 'C:\var\lib\kubelet\etc\kubernetes\pki' }
+            drift = {
+                $link = 'C:\var\lib\kubelet\etc\kubernetes\pki'
+                Set-Simulation -Area 'links' -Name $link -Value 'C:\other'
+            }
+            kind = {
+                & $clear 'links' 'C:\var\lib\kubelet\etc\kubernetes\pki'
+                & $folder 'C:\var\lib\kubelet\etc\kubernetes\pki'
+            } } }
+    @{ name = 'kubelet/program'; phase = 'install'; ability = 'Move-File'; text = 'cannot be replaced'
+        breaks = @{
+            absent = { & $delete 'C:\k\kubelet.exe' }
+            drift = { & $append 'C:\k\kubelet.exe' }
+            kind = { & $folder 'C:\k\kubelet.exe' } } }
+    @{ name = 'cni/plugins'; phase = 'install'; ability = 'Move-File'
+        breaks = @{
+            absent = { & $delete 'C:\opt\cni\bin\win-bridge.exe' }
+            drift = { & $append 'C:\opt\cni\bin\win-bridge.exe' } } }
+    @{ name = 'containerd/programs'; phase = 'install'; ability = 'Expand-TarMember'
+        breaks = @{ absent = { & $delete 'C:\Program Files\containerd\containerd.exe' } } }
+    @{ name = 'cloud/package'; phase = 'install'; ability = 'Install-Msi'
+        breaks = @{ absent = { & $delete 'C:\Program Files\init\init.exe' } } }
+    @{ name = 'registry/number'; phase = 'install'; ability = 'Set-RegistryValue'
+        breaks = @{
+            absent = { Remove-RegistryValue -Key $example -Name 'Port' }
+            drift = { Set-RegistryValue -Key $example -Name 'Port' -Kind 'DWord' -Data 6 }
+            kind = { Set-RegistryValue -Key $example -Name 'Port' -Kind 'String' -Data '5' } } }
+    @{ name = 'registry/none'; phase = 'install'; ability = 'Remove-RegistryValue'
+        breaks = @{ drift = { Set-RegistryValue -Key $example -Name 'Gone' -Kind 'DWord' -Data 6 } } }
+    @{ name = 'environment/variable'; phase = 'install'; ability = 'Set-RegistryValue'
+        breaks = @{
+            absent = { Remove-RegistryValue -Key $environment -Name 'CONTAINER_RUNTIME_ENDPOINT' }
+            kind = {
+                $value = @{ Key = $environment; Name = 'CONTAINER_RUNTIME_ENDPOINT'; Data = '%x%' }
+                Set-RegistryValue @value -Kind 'String'
+            } } }
+    @{ name = 'environment/path'; phase = 'install'; ability = 'Set-RegistryValue'
+        breaks = @{ absent = {
+            $value = @{ Key = $environment; Name = 'Path'; Data = 'C:\x' }
+            Set-RegistryValue @value -Kind 'ExpandString'
+        } } }
+    @{ name = 'containerd/service'; phase = 'install'; ability = 'Set-ServiceStart'
+        breaks = @{
+            absent = { & $clear 'services' 'containerd' }
+            drift = { Set-ServiceConfig -Name 'containerd' -Change @{ commandLine = 'C:\other.exe' } } } }
+    @{ name = 'firewall/kubelet'; phase = 'install'; ability = 'New-FirewallRule'
+        breaks = @{
+            absent = { & $clear 'firewall' 'kubelet' }
+            drift = {
+                Remove-FirewallRule -Name 'kubelet'
+                New-FirewallRule -Name 'kubelet' -Properties @{ localPort = @('1') }
+            } } }
+    @{ name = 'ports/dynamic'; phase = 'install'; ability = 'Set-DynamicPort'
+        breaks = @{ drift = { Set-DynamicPort -Protocol 'TCP' -Start 1025 -Count 1000 } } }
+    @{ name = 'ports/excluded'; phase = 'install'; ability = 'Add-ExcludedPort'
+        breaks = @{ absent = { & $clear 'excludedPorts' 'UDP' } } }
+    @{ name = 'defender/containerd'; phase = 'install'; ability = 'Set-DefenderExclusion'
+        breaks = @{ absent = { & $clear 'defender' 'process' } } }
+    @{ name = 'system/tools'; phase = 'install'; ability = 'Set-Capability'
+        breaks = @{ absent = { & $clear 'capabilities' 'Tools~~~~0.0.1.0' } } }
+    @{ name = 'system/clean'; phase = 'install'; ability = 'Set-Task'
+        breaks = @{
+            absent = { & $clear 'tasks' 'clean' }
+            drift = { Set-Task -Name 'clean' -Program 'C:\x.exe' -Trigger 'none' -Enabled $false } } }
+    @{ name = 'system/nat'; phase = 'install'; ability = 'Invoke-HostNetwork'
+        breaks = @{
+            absent = { & $clear 'networks' 'nat' }
+            drift = {
+                $network = @{ ID = 'nat'; Name = 'nat'; Type = 'ICS' }
+                Set-Simulation -Area 'networks' -Name 'nat' -Value $network
+            } } }
+    @{ name = 'system/power'; phase = 'install'; ability = 'Set-PowerPlan'
+        breaks = @{ drift = { Set-PowerPlan -Plan '381b4222-f694-41f0-9685-ff5bb260df2e' } } }
+    @{ name = 'system/page-file'; phase = 'install'; ability = 'Set-RegistryValue'
+        breaks = @{ absent = { Remove-RegistryValue -Key $memory -Name 'PagingFiles' } } }
+    @{ name = 'system/script'; phase = 'install'; ability = 'Invoke-ScriptText'
+        breaks = @{ drift = { Set-Simulation -Area 'os' -Name 'script' -Value 'other' } } }
+}
+
+function Assert-Drifted {
+    param([string] $World, $Case, [string] $Kind)
+    $run = Invoke-Engine -World $World -Phase $Case.phase -Mode 'test'
+    $holds = $run.code -eq 8 -and $run.text.Contains("] drifted $($Case.name) (")
+    Assert-That -Name "$($Case.name), ${Kind}: the drift is found" -Holds $holds -Detail $run.text
+}
+
+# One way to break one resource: it is found and repaired, or the engine says why it leaves it alone.
+function Test-Break {
+    param([string] $World, $Case, [string] $Kind)
+    $block = $Case.breaks[$Kind]
+    $null = & $block
+    Assert-Drifted -World $World -Case $Case -Kind $Kind
+    $run = Invoke-Engine -World $World -Phase $Case.phase
+    if ($Kind -eq 'kind' -and $Case.ContainsKey('text')) {
+        Assert-Run -Name "$($Case.name), ${Kind}: the reason is said" -Run $run -Code 1 -Text $Case.text
+    } else {
+        Assert-Run -Name "$($Case.name), ${Kind}: it is repaired" -Run $run -Code 0
+        Restart-World -World $World
+        $run = Invoke-Engine -World $World -Phase $Case.phase -Mode 'test'
+        Assert-Run -Name "$($Case.name), ${Kind}: it stays repaired" -Run $run -Code 0
+    }
+}
+
+# The first way to break it, while the ability that repairs it fails: its reason is the message.
+function Test-FailingAbility {
+    param([string] $World, $Case)
+    $kind = @($Case.breaks.Keys | Where-Object { $_ -ne 'kind' } | Sort-Object)[0]
+    $block = $Case.breaks[$kind]
+    $null = & $block
+    Set-Simulation -Area 'fails' -Name $Case.ability -Value 'yes'
+    $run = Invoke-Engine -World $World -Phase $Case.phase
+    Set-Simulation -Area 'fails' -Name $Case.ability -Value $null
+    $text = "simulated failure of $($Case.ability)"
+    Assert-Run -Name "$($Case.name): the reason of a failure is said" -Run $run -Code 1 -Text $text
+    $run = Invoke-Engine -World $World -Phase $Case.phase
+    Assert-Run -Name "$($Case.name): the next run repairs it" -Run $run -Code 0
+    Restart-World -World $World
+}
+
+function Test-Matrix {
+    param([string] $Source)
+    $world = New-InstalledWorld -Source $Source
+    foreach ($case in @(Get-Break -World $world)) {
+        if ($case.ContainsKey('ability')) { Test-FailingAbility -World $world -Case $case }
+        foreach ($kind in 'absent', 'drift') {
+            if ($case.breaks.ContainsKey($kind)) { Test-Break -World $world -Case $case -Kind $kind }
+        }
+    }
+    # These are left alone by the engine, so each needs a machine of its own.
+    foreach ($case in @(Get-Break -World $world | Where-Object { $_.breaks.ContainsKey('kind') })) {
+        if ($case.ContainsKey('text')) { $world = New-InstalledWorld -Source $Source }
+        Test-Break -World $world -Case $case -Kind 'kind'
+    }
+}
+
+function Assert-Throw {
+    param([string] $Name, [scriptblock] $Block)
+    $thrown = $false
+    try { $null = & $Block } catch { $thrown = $true }
+    Assert-That -Name $Name -Holds $thrown
+}
+
+# The simulation itself: what tests/guest/facts.json says of Windows, by the names of these cases.
+function Test-Fact {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    $folder = 'O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)'
+    $file = 'O:BAG:SYD:PAI(A;;FA;;;SY)(A;;FA;;;BA)'
+    [IO.File]::WriteAllText("$world/C/a.txt", 'x')
+    $null = [IO.Directory]::CreateDirectory("$world/C/a")
+    Set-Sddl -Path 'C:\a.txt' -Sddl $folder
+    $found = Get-Sddl -Path 'C:\a.txt'
+    Assert-That -Name 'entries of a file have no inheritance flags' -Holds ($found -ceq $file) -Detail $found
+    Set-Sddl -Path 'C:\a' -Sddl 'O:BAG:SYD:P(A;CIOI;FA;;;BA)(A;CIOI;FA;;;S-1-5-18)(A;OICI;FRFX;;;BU)'
+    $found = Get-Sddl -Path 'C:\a'
+    $wanted = "$folder(A;OICI;0x1200a9;;;BU)"
+    Assert-That -Name 'an access list is sorted and shortened' -Holds ($found -ceq $wanted) -Detail $found
+    [IO.File]::WriteAllText("$world/C/a.txt.partial", 'y')
+    Move-File -From "$world/C/a.txt.partial" -To "$world/C/a.txt"
+    $found = Get-Sddl -Path 'C:\a.txt'
+    Assert-That -Name 'a file that is moved into place inherits' -Holds ($found -cne $file) -Detail $found
+    Assert-Throw -Name 'rights of nothing cannot be set' -Block { Set-Sddl -Path 'C:\none' -Sddl $folder }
+    Assert-Throw -Name 'a link needs its target' -Block { New-Link -Path 'C:\link' -Target 'C:\none' }
+    $key = 'HKLM:\SOFTWARE\Test'
+    Assert-Throw -Name 'a value that is not there cannot be removed' -Block {
+        Remove-RegistryValue -Key $key -Name 'x'
+    }
+    $value = @{ Key = $key; Name = 'x'; Kind = 'DWord'; Data = 4294967296 }
+    Assert-Throw -Name 'a number has 32 bits' -Block { Set-RegistryValue @value }
+    New-ServiceEntry -Name 'one' -CommandLine 'C:\one.exe'
+    Assert-Throw -Name 'a service is made once' -Block { New-ServiceEntry -Name 'one' -CommandLine 'C:\one.exe' }
+    New-ServiceEntry -Name 'two' -CommandLine 'C:\two.exe'
+    Set-ServiceConfig -Name 'two' -Change @{ dependsOn = @('one') }
+    Request-ServiceState -Name 'two' -State 'running'
+    $one = Get-ServiceConfig -Name 'one'
+    Assert-That -Name 'a service starts what it depends on' -Holds ($one.state -eq 'running')
+    Request-ServiceState -Name 'one' -State 'stopped'
+    $two = Get-ServiceConfig -Name 'two'
+    Assert-That -Name 'a service stops what depends on it' -Holds ($two.state -eq 'stopped')
+    Set-ServiceStart -Name 'one' -StartType 'disabled'
+    Assert-Throw -Name 'a disabled service does not start' -Block {
+        Request-ServiceState -Name 'one' -State 'running'
+    }
+    New-FirewallRule -Name 'rule' -Properties @{ remoteAddress = @('10.1.16.0/20', '10.0.0.1') }
+    $rule = Get-FirewallRule -Name 'rule'
+    $found = $rule.remoteAddress -join ' '
+    $holds = $found -ceq '10.1.16.0/255.255.240.0 10.0.0.1'
+    Assert-That -Name 'networks come back with a mask' -Holds $holds -Detail $found
+    Assert-Throw -Name 'a rule is made once' -Block { New-FirewallRule -Name 'rule' -Properties @{} }
+    Assert-Throw -Name 'a task that is not there cannot be removed' -Block { Remove-Task -Name 'none' }
+    Set-Simulation -Area 'os' -Name 'pendingRestart' -Value 'yes'
+    Assert-Throw -Name 'a pending restart stops features' -Block {
+        Set-Feature -Name 'Containers' -Installed $true
+    }
+}
