@@ -6,99 +6,126 @@ function Get-WorldFile {
     "$World/C/" + $Path.Substring(3).Replace('\', '/')
 }
 
-# How to break resources of the plan: `breaks` by name; a `text` is why the engine does not repair it.
-function Get-Break {
-    param([string] $World)
-    $example = 'HKLM:\SYSTEM\Example'
-    $environment = Get-EnvironmentKey
-    $memory = Get-MemoryKey
-    $append = { param($path) [IO.File]::AppendAllText((Get-WorldFile -World $World -Path $path), 'x') }
-    $delete = { param($path) [IO.File]::Delete((Get-WorldFile -World $World -Path $path)) }
-    $folder = {
-        param($path)
-        $native = Get-WorldFile -World $World -Path $path
-        [IO.File]::Delete($native)
-        $null = [IO.Directory]::CreateDirectory($native)
-    }
-    $clear = { param($area, $name) Set-Simulation -Area $area -Name $name -Value $null }
+# A block runs long after the function that made it has ended, so what blocks need are functions.
+function Clear-Entry {
+    param([string] $Area, [string] $Name)
+    Set-Simulation -Area $Area -Name $Name -Value $null
+}
 
+function Add-WorldText {
+    param([string] $World, [string] $Path)
+    [IO.File]::AppendAllText((Get-WorldFile -World $World -Path $Path), 'x')
+}
+
+function Remove-WorldFile {
+    param([string] $World, [string] $Path)
+    [IO.File]::Delete((Get-WorldFile -World $World -Path $Path))
+}
+
+# A folder in the place of a file.
+function Set-WorldFolder {
+    param([string] $World, [string] $Path)
+    Remove-WorldFile -World $World -Path $Path
+    $null = [IO.Directory]::CreateDirectory((Get-WorldFile -World $World -Path $Path))
+}
+
+# How to break resources of the plan: `breaks` by name, each a block that takes the world; a `text` is why the
+# engine does not repair one of another kind.
+function Get-Break {
     @{ name = 'bootstrap/winrm'; phase = 'bootstrap'; ability = 'New-WinrmListener'
-        breaks = @{ absent = { & $clear 'listeners' 'HTTPS' } } }
+        breaks = @{ absent = { Clear-Entry -Area 'listeners' -Name 'HTTPS' } } }
     @{ name = 'bootstrap/basic'; phase = 'bootstrap'; ability = 'Set-WinrmSetting'
         breaks = @{ drift = { Set-Simulation -Area 'winrm' -Name 'Service\Auth\Basic' -Value 'true' } } }
     @{ name = 'bootstrap/certificate'; phase = 'bootstrap'; ability = 'Add-StoreCertificate'
-        breaks = @{ absent = { & $clear 'certificates' 'TrustedPublisher' } } }
+        breaks = @{ absent = { Clear-Entry -Area 'certificates' -Name 'TrustedPublisher' } } }
     @{ name = 'features/containers'; phase = 'prepare'; ability = 'Set-Feature'
-        breaks = @{ absent = { & $clear 'features' 'Containers' } } }
+        breaks = @{ absent = { Clear-Entry -Area 'features' -Name 'Containers' } } }
     @{ name = 'updates/file'; phase = 'prepare'; ability = 'Install-Hotfix'
-        breaks = @{ absent = { & $clear 'hotfixes' 'KB5000822' } } }
+        breaks = @{ absent = { Clear-Entry -Area 'hotfixes' -Name 'KB5000822' } } }
     @{ name = 'updates/search'; phase = 'prepare'; ability = 'Invoke-UpdateAgent'
-        breaks = @{ absent = { & $clear 'updates' 'KB5001407' } } }
+        breaks = @{ absent = { Clear-Entry -Area 'updates' -Name 'KB5001407' } } }
     @{ name = 'directories/kubernetes'; phase = 'install'; ability = 'Set-Sddl'
         breaks = @{ drift = { Set-Sddl -Path 'C:\k' -Sddl 'O:BAG:SYD:PAI(A;OICI;FA;;;BA)' } } }
     @{ name = 'directories/leftovers'; phase = 'install'; text = 'is a file'
         breaks = @{
-            drift = { [IO.File]::WriteAllText((Get-WorldFile -World $World -Path 'C:\leftovers\x'), 'x') }
+            drift = { param($world) Add-WorldText -World $world -Path 'C:\leftovers\x' }
             kind = {
-                $native = Get-WorldFile -World $World -Path 'C:\leftovers'
+                param($world)
+                $native = Get-WorldFile -World $world -Path 'C:\leftovers'
                 [IO.Directory]::Delete($native, $true)
                 [IO.File]::WriteAllText($native, 'x')
             } } }
     @{ name = 'containerd/config'; phase = 'install'; ability = 'Move-File'; text = 'is a folder'
         breaks = @{
-            absent = { & $delete 'C:\Program Files\containerd\config.toml' }
-            drift = { & $append 'C:\Program Files\containerd\config.toml' }
-            kind = { & $folder 'C:\Program Files\containerd\config.toml' } } }
+            absent = {
+                param($world)
+                Remove-WorldFile -World $world -Path 'C:\Program Files\containerd\config.toml'
+            }
+            drift = { param($world) Add-WorldText -World $world -Path 'C:\Program Files\containerd\config.toml' }
+            kind = {
+                param($world)
+                Set-WorldFolder -World $world -Path 'C:\Program Files\containerd\config.toml'
+            } } }
     @{ name = 'directories/link'; phase = 'install'; ability = 'New-Link'; text = 'is there and no link'
         breaks = @{
-            absent = { & $clear 'links' 'C:\var\lib\kubelet\etc\kubernetes\pki' }
+            absent = { Clear-Entry -Area 'links' -Name 'C:\var\lib\kubelet\etc\kubernetes\pki' }
             drift = {
                 $link = 'C:\var\lib\kubelet\etc\kubernetes\pki'
                 Set-Simulation -Area 'links' -Name $link -Value 'C:\other'
             }
             kind = {
-                & $clear 'links' 'C:\var\lib\kubelet\etc\kubernetes\pki'
-                & $folder 'C:\var\lib\kubelet\etc\kubernetes\pki'
+                param($world)
+                $link = 'C:\var\lib\kubelet\etc\kubernetes\pki'
+                Clear-Entry -Area 'links' -Name $link
+                Set-WorldFolder -World $world -Path $link
             } } }
     @{ name = 'kubelet/program'; phase = 'install'; ability = 'Move-File'; text = 'cannot be replaced'
         breaks = @{
-            absent = { & $delete 'C:\k\kubelet.exe' }
-            drift = { & $append 'C:\k\kubelet.exe' }
-            kind = { & $folder 'C:\k\kubelet.exe' } } }
+            absent = { param($world) Remove-WorldFile -World $world -Path 'C:\k\kubelet.exe' }
+            drift = { param($world) Add-WorldText -World $world -Path 'C:\k\kubelet.exe' }
+            kind = { param($world) Set-WorldFolder -World $world -Path 'C:\k\kubelet.exe' } } }
     @{ name = 'cni/plugins'; phase = 'install'; ability = 'Move-File'
         breaks = @{
-            absent = { & $delete 'C:\opt\cni\bin\win-bridge.exe' }
-            drift = { & $append 'C:\opt\cni\bin\win-bridge.exe' } } }
+            absent = { param($world) Remove-WorldFile -World $world -Path 'C:\opt\cni\bin\win-bridge.exe' }
+            drift = { param($world) Add-WorldText -World $world -Path 'C:\opt\cni\bin\win-bridge.exe' } } }
     @{ name = 'containerd/programs'; phase = 'install'; ability = 'Expand-TarMember'
-        breaks = @{ absent = { & $delete 'C:\Program Files\containerd\containerd.exe' } } }
+        breaks = @{ absent = {
+            param($world)
+            Remove-WorldFile -World $world -Path 'C:\Program Files\containerd\containerd.exe'
+        } } }
     @{ name = 'cloud/package'; phase = 'install'; ability = 'Install-Msi'
-        breaks = @{ absent = { & $delete 'C:\Program Files\init\init.exe' } } }
+        breaks = @{ absent = {
+            param($world)
+            Remove-WorldFile -World $world -Path 'C:\Program Files\init\init.exe'
+        } } }
     @{ name = 'registry/number'; phase = 'install'; ability = 'Set-RegistryValue'
         breaks = @{
-            absent = { Remove-RegistryValue -Key $example -Name 'Port' }
-            drift = { Set-RegistryValue -Key $example -Name 'Port' -Kind 'DWord' -Data 6 }
-            kind = { Set-RegistryValue -Key $example -Name 'Port' -Kind 'String' -Data '5' } } }
+            absent = { Remove-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'Port' }
+            drift = { Set-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'Port' -Kind 'DWord' -Data 6 }
+            kind = { Set-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'Port' -Kind 'String' -Data '5' } } }
     @{ name = 'registry/none'; phase = 'install'; ability = 'Remove-RegistryValue'
-        breaks = @{ drift = { Set-RegistryValue -Key $example -Name 'Gone' -Kind 'DWord' -Data 6 } } }
+        breaks = @{ drift = {
+            Set-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'Gone' -Kind 'DWord' -Data 6
+        } } }
     @{ name = 'environment/variable'; phase = 'install'; ability = 'Set-RegistryValue'
         breaks = @{
-            absent = { Remove-RegistryValue -Key $environment -Name 'CONTAINER_RUNTIME_ENDPOINT' }
+            absent = { Remove-RegistryValue -Key (Get-EnvironmentKey) -Name 'CONTAINER_RUNTIME_ENDPOINT' }
             kind = {
-                $value = @{ Key = $environment; Name = 'CONTAINER_RUNTIME_ENDPOINT'; Data = '%x%' }
+                $value = @{ Key = (Get-EnvironmentKey); Name = 'CONTAINER_RUNTIME_ENDPOINT'; Data = '%x%' }
                 Set-RegistryValue @value -Kind 'String'
             } } }
     @{ name = 'environment/path'; phase = 'install'; ability = 'Set-RegistryValue'
         breaks = @{ absent = {
-            $value = @{ Key = $environment; Name = 'Path'; Data = 'C:\x' }
+            $value = @{ Key = (Get-EnvironmentKey); Name = 'Path'; Data = 'C:\x' }
             Set-RegistryValue @value -Kind 'ExpandString'
         } } }
     @{ name = 'containerd/service'; phase = 'install'; ability = 'Set-ServiceStart'
         breaks = @{
-            absent = { & $clear 'services' 'containerd' }
+            absent = { Clear-Entry -Area 'services' -Name 'containerd' }
             drift = { Set-ServiceConfig -Name 'containerd' -Change @{ commandLine = 'C:\other.exe' } } } }
     @{ name = 'firewall/kubelet'; phase = 'install'; ability = 'New-FirewallRule'
         breaks = @{
-            absent = { & $clear 'firewall' 'kubelet' }
+            absent = { Clear-Entry -Area 'firewall' -Name 'kubelet' }
             drift = {
                 Remove-FirewallRule -Name 'kubelet'
                 New-FirewallRule -Name 'kubelet' -Properties @{ localPort = @('1') }
@@ -106,18 +133,18 @@ function Get-Break {
     @{ name = 'ports/dynamic'; phase = 'install'; ability = 'Set-DynamicPort'
         breaks = @{ drift = { Set-DynamicPort -Protocol 'TCP' -Start 1025 -Count 1000 } } }
     @{ name = 'ports/excluded'; phase = 'install'; ability = 'Add-ExcludedPort'
-        breaks = @{ absent = { & $clear 'excludedPorts' 'UDP' } } }
+        breaks = @{ absent = { Clear-Entry -Area 'excludedPorts' -Name 'UDP' } } }
     @{ name = 'defender/containerd'; phase = 'install'; ability = 'Set-DefenderExclusion'
-        breaks = @{ absent = { & $clear 'defender' 'process' } } }
+        breaks = @{ absent = { Clear-Entry -Area 'defender' -Name 'process' } } }
     @{ name = 'system/tools'; phase = 'install'; ability = 'Set-Capability'
-        breaks = @{ absent = { & $clear 'capabilities' 'Tools~~~~0.0.1.0' } } }
+        breaks = @{ absent = { Clear-Entry -Area 'capabilities' -Name 'Tools~~~~0.0.1.0' } } }
     @{ name = 'system/clean'; phase = 'install'; ability = 'Set-Task'
         breaks = @{
-            absent = { & $clear 'tasks' 'clean' }
+            absent = { Clear-Entry -Area 'tasks' -Name 'clean' }
             drift = { Set-Task -Name 'clean' -Program 'C:\x.exe' -Trigger 'none' -Enabled $false } } }
     @{ name = 'system/nat'; phase = 'install'; ability = 'Invoke-HostNetwork'
         breaks = @{
-            absent = { & $clear 'networks' 'nat' }
+            absent = { Clear-Entry -Area 'networks' -Name 'nat' }
             drift = {
                 $network = @{ ID = 'nat'; Name = 'nat'; Type = 'ICS' }
                 Set-Simulation -Area 'networks' -Name 'nat' -Value $network
@@ -125,7 +152,7 @@ function Get-Break {
     @{ name = 'system/power'; phase = 'install'; ability = 'Set-PowerPlan'
         breaks = @{ drift = { Set-PowerPlan -Plan '381b4222-f694-41f0-9685-ff5bb260df2e' } } }
     @{ name = 'system/page-file'; phase = 'install'; ability = 'Set-RegistryValue'
-        breaks = @{ absent = { Remove-RegistryValue -Key $memory -Name 'PagingFiles' } } }
+        breaks = @{ absent = { Remove-RegistryValue -Key (Get-MemoryKey) -Name 'PagingFiles' } } }
     @{ name = 'system/script'; phase = 'install'; ability = 'Invoke-ScriptText'
         breaks = @{ drift = { Set-Simulation -Area 'os' -Name 'script' -Value 'other' } } }
 }
@@ -141,7 +168,7 @@ function Assert-Drifted {
 function Test-Break {
     param([string] $World, $Case, [string] $Kind)
     $block = $Case.breaks[$Kind]
-    $null = & $block
+    $null = & $block $World
     Assert-Drifted -World $World -Case $Case -Kind $Kind
     $run = Invoke-Engine -World $World -Phase $Case.phase
     if ($Kind -eq 'kind' -and $Case.ContainsKey('text')) {
@@ -159,7 +186,7 @@ function Test-FailingAbility {
     param([string] $World, $Case)
     $kind = @($Case.breaks.Keys | Where-Object { $_ -ne 'kind' } | Sort-Object)[0]
     $block = $Case.breaks[$kind]
-    $null = & $block
+    $null = & $block $World
     Set-Simulation -Area 'fails' -Name $Case.ability -Value 'yes'
     $run = Invoke-Engine -World $World -Phase $Case.phase
     Set-Simulation -Area 'fails' -Name $Case.ability -Value $null
@@ -173,15 +200,15 @@ function Test-FailingAbility {
 function Test-Matrix {
     param([string] $Source)
     $world = New-InstalledWorld -Source $Source
-    foreach ($case in @(Get-Break -World $world)) {
+    foreach ($case in @(Get-Break)) {
         if ($case.ContainsKey('ability')) { Test-FailingAbility -World $world -Case $case }
         foreach ($kind in 'absent', 'drift') {
             if ($case.breaks.ContainsKey($kind)) { Test-Break -World $world -Case $case -Kind $kind }
         }
     }
-    # These are left alone by the engine, so each needs a machine of its own.
-    foreach ($case in @(Get-Break -World $world | Where-Object { $_.breaks.ContainsKey('kind') })) {
-        if ($case.ContainsKey('text')) { $world = New-InstalledWorld -Source $Source }
+    # Most of these are left alone by the engine, so each has a machine of its own.
+    foreach ($case in @(Get-Break | Where-Object { $_.breaks.ContainsKey('kind') })) {
+        $world = New-InstalledWorld -Source $Source
         Test-Break -World $world -Case $case -Kind 'kind'
     }
 }

@@ -110,7 +110,7 @@ function Initialize-Machine {
         $name = ''
         if ($resource.type -eq 'service') { $name = $wanted.serviceName }
         if ($resource.type -eq 'assertion' -and $wanted.check -eq 'service') { $name = $wanted.serviceName }
-        if ($name -and $name -notin $made) {
+        if ($name -and $name -notin $made -and $null -eq (Get-ServiceConfig -Name $name)) {
             New-ServiceEntry -Name $name -CommandLine "C:\Windows\$name.exe"
             Set-ServiceConfig -Name $name -Change @{ startType = 'auto'; state = 'running' }
         }
