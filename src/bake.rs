@@ -29,7 +29,7 @@ pub const TRACES: &[&str] =
 
 #[derive(Debug, thiserror::Error)]
 pub enum BakeError {
-    #[error("{} is not there; the workspace was written", .0.display())]
+    #[error("Packer not found: {}; the workspace was written", .0.display())]
     NoPacker(PathBuf),
     #[error("packer {step} failed with exit code {code}{}", shown(.last))]
     Failed { step: String, code: i32, last: Vec<String>, log: PathBuf },
@@ -37,7 +37,7 @@ pub enum BakeError {
     Killed { step: String, last: Vec<String> },
     #[error("packer build ended well but named no image: {reason}")]
     NoImage { reason: String },
-    #[error("variables without a value: {}", .0.join(", "))]
+    #[error("no value for required variables: {}", .0.join(", "))]
     MissingVariables(Vec<String>),
     #[error("the check report of the baked machine cannot be read: {0}")]
     Report(String),
@@ -70,12 +70,12 @@ impl Classify for BakeError {
     fn remedies(&self) -> Vec<String> {
         match self {
             Self::NoPacker(_) => vec![
-                "install Packer (https://developer.hashicorp.com/packer/install), or name it by `--packer PATH`"
+                "install Packer (https://developer.hashicorp.com/packer/install), or give its path with `--packer PATH`"
                     .to_owned(),
             ],
-            Self::Failed { log, .. } => vec![format!("the whole output is in {}", log.display())],
-            Self::MissingVariables(_) => vec!["`imagegen plan` says where each may come from".to_owned()],
-            Self::Checks(_) => vec!["check-report.json in the workspace has every difference".to_owned()],
+            Self::Failed { log, .. } => vec![format!("see {} for the whole output", log.display())],
+            Self::MissingVariables(_) => vec!["run `imagegen plan` to see how to set each of them".to_owned()],
+            Self::Checks(_) => vec!["see check-report.json in the workspace for every difference".to_owned()],
             _ => Vec::new(),
         }
     }

@@ -11,9 +11,10 @@ mod verify;
 
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+use crate::diagnostic::ErrorClass;
 use crate::model::choice::{Format, OnError};
 use crate::model::text::escape_controls;
 use crate::model::url::strip_secrets;
@@ -43,8 +44,8 @@ pub use bundle::{BundleArgs, BundleWhat};
                                                    bake an image with Packer
   imagegen explain --network-plugin                why a flag, component, step or setting is as it is
 
-Exit codes: 0 ok, 1 internal, 2 usage, 3 manifest, selection or lock, 4 fetch, 5 verification,
-6 render, 7 packer, 8 checks failed, 130 interrupted."
+Exit codes: 0 ok, 1 internal, 2 command line, 3 invalid or missing value, 4 download, 5 verification,
+6 rendering, 7 Packer, 8 checks of the machine, 130 interrupted."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -55,16 +56,30 @@ pub struct Cli {
 }
 
 /// Reads the command line. A wrong value is named without password, query and control characters.
-#[must_use]
-pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|mut error| {
+///
+/// # Errors
+/// Help, version, or what clap says.
+pub fn parse() -> Result<Cli, clap::Error> {
+    Cli::try_parse().map_err(|mut error| {
         if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
             let value = if value.contains("://") { strip_secrets(value) } else { value.clone() };
             let value = escape_controls(&value).into_owned();
             error.insert(ContextKind::InvalidValue, ContextValue::String(value));
         }
-        error.exit()
+        error
     })
+}
+
+/// A value that a flag does not accept is like one in a file; everything else is a wrong command line. None for
+/// help and version.
+#[must_use]
+pub fn classify_parse_error(error: &clap::Error) -> Option<ErrorClass> {
+    let given = |kind| error.get(kind).is_some_and(|value| !value.to_string().is_empty());
+    match error.kind() {
+        ErrorKind::ValueValidation => Some(ErrorClass::Selection),
+        ErrorKind::InvalidValue if given(ContextKind::InvalidValue) => Some(ErrorClass::Selection),
+        _ => error.use_stderr().then_some(ErrorClass::Usage),
+    }
 }
 
 #[derive(Debug, Args)]

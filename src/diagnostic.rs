@@ -237,17 +237,15 @@ impl Finding {
     }
 }
 
-/// `subject: message [code; source: …]`
+/// `subject: message [code] (source: …)`
 impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.subject.is_empty() && !self.message.contains(&self.subject) {
+        let known = self.message.to_lowercase().contains(&self.subject.to_lowercase());
+        if !known {
             write!(formatter, "{}: ", self.subject)?;
         }
-        write!(formatter, "{} [{}", self.message, self.code)?;
-        if !self.source.is_empty() {
-            write!(formatter, "; source: {}", self.source)?;
-        }
-        formatter.write_str("]")
+        write!(formatter, "{} [{}]", self.message, self.code)?;
+        if self.source.is_empty() { Ok(()) } else { write!(formatter, " (source: {})", self.source) }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::acquire::SIDECAR;
 use crate::bundle::{self, Opened};
 use crate::catalog::Trees;
 use crate::cli::VerifyArgs;
-use crate::diagnostic::{InternalError, Result, UsageError};
+use crate::diagnostic::{InputError, InternalError, Result, UsageError};
 use crate::embedded::{Tree, sha256_bytes};
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, Digests};
@@ -145,7 +145,7 @@ impl Source<'_> {
         let path = self.fetch_file(place)?;
         let bytes = fs::read(&path)?;
         if bytes.len() as u64 > SIDECAR {
-            return Err(UsageError {
+            return Err(InputError {
                 message: format!("{place} is too large to be a proof ({} bytes)", bytes.len()),
                 remedy: None,
             }

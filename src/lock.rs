@@ -60,11 +60,11 @@ pub struct Inputs {
 pub enum LockError {
     #[error(transparent)]
     Json(#[from] JsonError),
-    #[error("{file}: the lockfile's schema is `{found}`, this program reads `{SCHEMA}`")]
+    #[error("{file}: unsupported lockfile schema `{found}`; this version reads `{SCHEMA}`")]
     Schema { file: String, found: String },
     #[error("{file} is stale: {}", .moved.join("; "))]
     Stale { file: String, moved: Vec<String> },
-    #[error("{file} is not there, and `{flag}` demands it")]
+    #[error("the lockfile {file} does not exist, but `{flag}` requires it")]
     Absent { file: String, flag: &'static str },
 }
 
@@ -87,7 +87,7 @@ impl Classify for LockError {
 
 /// Artifacts whose bytes nobody has pinned.
 #[derive(Debug, thiserror::Error)]
-#[error("{} unpinned: {}", if .0.len() == 1 { "an artifact is" } else { "artifacts are" }, .0.join(", "))]
+#[error("not pinned by digest: {}", .0.join(", "))]
 pub struct Unpinned(pub Vec<String>);
 
 impl Classify for Unpinned {

@@ -2,10 +2,18 @@
 
 use std::process::ExitCode;
 
-use imagegen::{cli, commands};
+use imagegen::cli::{classify_parse_error, parse};
+use imagegen::commands;
 
 fn main() -> ExitCode {
-    let cli = cli::parse();
+    let cli = match parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed stream cannot be reported.
+            let _ = error.print();
+            return classify_parse_error(&error).map_or(ExitCode::SUCCESS, |class| class.exit_code().into());
+        }
+    };
     let printer = commands::printer(&cli.global);
     match commands::run(cli, &printer) {
         Ok(()) => ExitCode::SUCCESS,

@@ -232,18 +232,16 @@ fn unpinned_warnings(groups: &[PlannedGroup]) -> Vec<Warning> {
 }
 
 fn unpinned(artifact: &PlannedArtifact) -> String {
+    let title = artifact.title();
     let signature = artifact.signatures.first().map(|signature| &signature.url);
-    let known = match artifact.checksums.first().map(|checksum| &checksum.url).or(signature) {
-        Some(url) => format!("only its publisher's proof is known ({url})"),
-        None if artifact.authenticode.is_some() => "only its publisher's name is known".to_owned(),
-        None => {
-            let title = artifact.title();
-            return format!("{title} is unpinned: its publisher offers no proof at all; a bake refuses it");
-        }
-    };
+    let proof = artifact.checksums.first().map(|checksum| &checksum.url).or(signature);
+    if proof.is_some() || artifact.authenticode.is_some() {
+        let source = proof.map(|url| format!(" (proof: {url})")).unwrap_or_default();
+        return format!("{title}: no recorded digest; run `imagegen lock` to verify and pin it{source}");
+    }
     format!(
-        "{} is unpinned: {known}; `lock` and `build` pin it by that, `--locked` refuses it",
-        artifact.title()
+        "{title}: no recorded digest, and its publisher offers no proof; state one with `--override {}.sha256=…`",
+        artifact.component
     )
 }
 

@@ -306,9 +306,9 @@ fn locks_that_cannot_be_carried_are_refused() {
     let create = |lock: &str, line: &str| {
         Test::new().file("imagegen.lock.json", lock).line("bundle create --out b.zip --store s").line(line)
     };
-    create(&unpinned.to_string(), "").fails(5, &["unpinned"]);
+    create(&unpinned.to_string(), "").fails(5, &["not pinned by digest"]);
     create(&locked, "--offline").fails(4, &["--offline"]);
-    create(&locked, "--image a.example/b:1").fails(2, &["no digest"]);
+    create(&locked, "--image a.example/b:1").fails(3, &["no digest"]);
     create("{}", "").fails(3, &["schema"]);
     server.serve("/one.exe", b"other");
     let test = create(&locked, "");

@@ -37,11 +37,11 @@ fn bad_input_is_named_with_its_remedy() {
         ("plan --target azur --k8s 1.20.0", 3, "unknown target `azur`: did you mean `azure`?"),
         ("plan --k8s 1.20.0", 3, "the selection names no target"),
         ("plan --target azure --k8s 1.20.0 --windows 2021", 3, "unknown Windows release `2021`"),
-        ("plan --target azure --k8s 1.20.0 --runtime containrd", 2, "did you mean `containerd`?"),
-        ("plan --target azure --k8s 1.20.0 --cni flanel-overlay", 2, "did you mean `flannel-overlay`?"),
+        ("plan --target azure --k8s 1.20.0 --runtime containrd", 3, "did you mean `containerd`?"),
+        ("plan --target azure --k8s 1.20.0 --cni flanel-overlay", 3, "did you mean `flannel-overlay`?"),
         ("plan --target azure --k8s 1.20.0 --component containrd=1.7.27", 3, "did you mean `containerd`?"),
-        ("plan --target azure --k8s 1.20.0 --component containerd", 2, "NAME=VERSION"),
-        ("plan --target azure --k8s 1.20.0 --component containerd=v1", 2, "leave out the leading `v`"),
+        ("plan --target azure --k8s 1.20.0 --component containerd", 3, "NAME=VERSION"),
+        ("plan --target azure --k8s 1.20.0 --component containerd=v1", 3, "leave out the leading `v`"),
         ("plan --target azure --k8s 1.20.0 --var locatoin=x", 3, "did you mean `location`?"),
         ("plan --target azure --k8s 1.20.0 --var location=West_Europe", 3, "does not match"),
         ("plan --target azure --k8s 1.20.0 --var client_secret=x", 3, "is a secret"),
@@ -53,11 +53,11 @@ fn bad_input_is_named_with_its_remedy() {
         ("plan --target azure --k8s 1.20.0 --no-such-flag", 2, "--no-such-flag"),
         ("explain containrd --k8s 1.20.0", 3, "did you mean `containerd`?"),
         ("schema lok", 3, "did you mean `lock`?"),
-        ("build --target azure --k8s 1.20.0 --no-bake --locked", 3, "--locked` demands it"),
+        ("build --target azure --k8s 1.20.0 --no-bake --locked", 3, "--locked` requires it"),
         (
             "build --target azure --k8s 1.20.0 --no-bake --lock other.json",
             3,
-            "other.json is not there, and `--lock` demands it",
+            "the lockfile other.json does not exist, but `--lock` requires it",
         ),
     ] {
         let ran = Test::new().line(line).fails(code, &[said]);
@@ -145,14 +145,14 @@ fn a_stale_lock_says_what_moved() {
     Test::new()
         .file("imagegen.lock.json", "{\"schema\": \"imagegen.dev/lock/v9\"}")
         .line("build --target azure --k8s 1.20.0 --no-bake")
-        .fails(3, &["schema is `imagegen.dev/lock/v9`"]);
+        .fails(3, &["schema `imagegen.dev/lock/v9`"]);
 }
 
 #[test]
 fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
     Test::new()
         .line("build --target azure --k8s 1.20.0 --host-access services")
-        .fails(3, &["variables without a value: location, managed_image_resource_group_name"]);
+        .fails(3, &["no value for required variables: location, managed_image_resource_group_name"]);
     let ready =
         "--target azure --k8s 1.20.0 --var location=westeurope --var managed_image_resource_group_name=rg";
     Test::new()
@@ -167,7 +167,7 @@ fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
         .line("build --out o --host-access services --packer /nowhere/packer")
         .line(ready)
         .stocked("plan --target azure --k8s 1.20.0 --host-access services");
-    test.fails(7, &["/nowhere/packer is not there", "install Packer"]);
+    test.fails(7, &["Packer not found: /nowhere/packer", "install Packer"]);
     assert!(test.exists("o/payload.zip"), "the workspace was written");
 }
 

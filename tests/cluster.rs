@@ -464,7 +464,7 @@ fn a_directory_is_written_whole_and_a_stream_is_one() {
     let test = Test::new().line(FLANNEL).line("--k8s 1.36.4 --out o");
     let ran = test.succeeds();
     assert!(ran.stdout.contains("o/smoke/20-iis.yaml: IIS"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("by tag alone"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("not pinned by digest"), "{}", ran.stderr);
     assert!(test.exists("o/22-kube-proxy-hostprocess.yaml") && test.exists("o/smoke/00-namespace.yaml"));
     // What imagegen wrote it may write again, for another cluster too; another's files stay.
     test.line("--host-access services").succeeds();

@@ -279,10 +279,10 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("--discovery-timeout soon", 3, "timeout-format"),
         ("--ignore-preflight-error all", 3, "name each check"),
         ("--token-file token", 2, "cannot be used with"),
-        ("--from absent.json", 1, "absent.json"),
-        ("--ca-cert not.pem", 2, "no certificate in PEM"),
+        ("--from absent.json", 3, "absent.json"),
+        ("--ca-cert not.pem", 3, "no certificate in PEM"),
         ("--discovery-kubeconfig not.pem", 3, "discovery-twice"),
-        ("--as yaml", 2, "invalid value 'yaml'"),
+        ("--as yaml", 3, "invalid value 'yaml'"),
         ("--runtime docker", 3, "dockershim"),
     ] {
         let test = test("--k8s 1.36.4 --out out").line(line).file("not.pem", "x");

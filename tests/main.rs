@@ -20,6 +20,7 @@ mod containerd;
 mod defects;
 mod detached;
 mod doctor;
+mod exit_codes;
 mod fetch;
 mod guest_static;
 mod host;

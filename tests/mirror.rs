@@ -49,12 +49,12 @@ fn a_publisher_who_contradicts_himself_is_not_believed() {
     assert!(!site.home.exists("imagegen.lock.json"));
     // Without its checksum file nothing proves it: the user has to.
     site.remove(WINS_SUMS);
-    site.fails(&format!("lock {OLD}"), 5, &["pinned by nobody", "--override wins.sha256="]);
+    site.fails(&format!("lock {OLD}"), 5, &["no digest is recorded for wins", "--override wins.sha256="]);
     let asked = site.requests();
     site.fails(
         &format!("lock {OLD} --component wins=0.0.4"),
-        2,
-        &["wins 0.0.4 cannot be locked", "--override wins.sha256="],
+        5,
+        &["no digest is recorded for wins 0.0.4", "--override wins.sha256="],
     );
     assert_eq!(site.requests(), asked);
 }

@@ -372,7 +372,7 @@ fn a_script_of_ones_own_is_named_by_its_digest_and_signed_too() {
         .line("--policy policy.json --scripts scripts --force")
         .line(&named)
         .fails(5, &["engine/Tools.ps1: the file is not the one that was signed", "[file-digest]"]);
-    same(&test).line(IMAGE).line("--force").line(&named).fails(2, &["there is no `--scripts DIR`"]);
+    same(&test).line(IMAGE).line("--force").line(&named).fails(3, &["there is no `--scripts DIR`"]);
     let url = "--override scripts/engine/Tools.ps1.url=https://x.example/y";
     same(&test).line(IMAGE).line("--scripts scripts --force").line(url).fails(3, &["is named by its digest"]);
 }
@@ -397,19 +397,19 @@ fn signing_says_what_it_lacks_and_changes_nothing() {
     let Some(test) = bench() else { return };
     let before = files(&test.folder.join("scripts"));
     let sign = "scripts sign scripts --certificate own.pem --root ca.pem --key";
-    same(&test).line(sign).line("own.enc").fails(2, &["own.enc is encrypted", "--passphrase-env NAME"]);
-    same(&test).line(sign).line("own.enc --passphrase-env NONE").fails(2, &["NONE is not set"]);
+    same(&test).line(sign).line("own.enc").fails(3, &["own.enc is encrypted", "--passphrase-env NAME"]);
+    same(&test).line(sign).line("own.enc --passphrase-env NONE").fails(3, &["NONE is not set"]);
     same(&test)
         .line(sign)
         .line("own.key")
         .env("PATH", "/nowhere")
-        .fails(2, &["`osslsigncode` is not on the PATH", "your own signer"]);
+        .fails(1, &["`osslsigncode` is not on the PATH", "your own signer"]);
     same(&test).line(sign).line("stranger.key").fails(1, &["osslsigncode did not sign it"]);
     let unknown = "scripts sign scripts --key own.key --certificate own.pem";
     same(&test).line(unknown).fails(5, &["[untrusted-root]", "--root FILE"]);
     same(&test)
         .line("scripts sign . --key own.key --certificate own.pem")
-        .fails(2, &["imagegen scripts export"]);
+        .fails(3, &["imagegen scripts export"]);
     assert_eq!(files(&test.folder.join("scripts")), before);
 }
 

@@ -256,11 +256,11 @@ fn a_pin_needs_a_catalog_of_ones_own_a_digest_and_a_known_version() {
         ("pin kubelet 1.20.14 --sha256 DIGEST --source x", 2, "the built-in catalog cannot be changed"),
         ("pin kubelet 1.20.14 --manifests c --source x", 2, "no digest is given"),
         ("pin kubelett 1.20.14 --manifests c --sha256 DIGEST --source x", 3, "kubelet"),
-        ("pin kubelet 1.20.14 --manifests c --sha256 00 --source x", 2, "64 lower-case hexadecimal digits"),
+        ("pin kubelet 1.20.14 --manifests c --sha256 00 --source x", 3, "64 lower-case hexadecimal digits"),
         ("pin kubelet 1.20.14 --manifests c --sha256 DIGEST", 2, "--source"),
         (
             "pin kubelet 1.20.14 --manifests c --sha256 DIGEST --source x --confidence mutable",
-            2,
+            3,
             "one of low, medium",
         ),
     ] {

@@ -62,7 +62,7 @@ pub(super) fn check(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Findin
     if agents && input.endpoint.is_none() {
         problems.push(Finding::new(
             "endpoint-missing",
-            "the API server's address is missing: before kube-proxy runs, the service's leads nowhere",
+            "the API server's address is missing: the in-cluster address is unreachable until kube-proxy runs",
             "add `--endpoint HOST:PORT`",
         ));
     }

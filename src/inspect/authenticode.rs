@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
-use crate::diagnostic::{Result, UsageError};
+use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::resource::ArchiveFormat;
@@ -20,7 +20,7 @@ impl Job<'_> {
         let pinned = PinnedRoots::read(self.manifests)?;
         let mut policy = Policy::new(&pinned, UnixTime::since_unix_epoch(Duration::from_secs(self.now())));
         if let Some(publisher) = &self.args.publisher {
-            policy.publisher = Some(publisher.parse().map_err(|error| UsageError {
+            policy.publisher = Some(publisher.parse().map_err(|error| InputError {
                 message: format!("--publisher {publisher}: {error}"),
                 remedy: Some("write it as `O=Example Inc,CN=Example Inc`".to_owned()),
             })?);

@@ -33,8 +33,20 @@ pub struct FileError {
 }
 
 impl Classify for FileError {
+    /// A path that was named and cannot be a file is a wrong value; the rest is the system's refusal.
     fn class(&self) -> ErrorClass {
-        ErrorClass::Internal
+        match self.source.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::InvalidInput
+            | io::ErrorKind::InvalidFilename
+                if self.action == "reading" =>
+            {
+                ErrorClass::Selection
+            }
+            _ => ErrorClass::Internal,
+        }
     }
 }
 

@@ -45,10 +45,9 @@ pub enum SignError {
 impl Classify for SignError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::NoProgram => ErrorClass::Usage,
             Self::Proof { .. } => ErrorClass::Verification,
             Self::Interrupted => ErrorClass::Interrupted,
-            Self::Failed { .. } => ErrorClass::Internal,
+            Self::NoProgram | Self::Failed { .. } => ErrorClass::Internal,
             Self::Exec(error) => error.class(),
             Self::File(error) => error.class(),
         }

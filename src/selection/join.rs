@@ -8,7 +8,7 @@ use x509_cert::Certificate;
 use x509_cert::der::{DecodePem as _, Encode as _};
 
 use crate::cli::JoinDataArgs;
-use crate::diagnostic::{Error, InternalError, Result, UsageError};
+use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
 use crate::embedded::sha256;
 use crate::io::fs;
 use crate::join::{JoinError, JoinInput, Places, Secrets, Token};
@@ -35,7 +35,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
             let bytes = fs::read(path)?;
             let file = path.display().to_string();
             if json::parse::<Value>(&file, &bytes)?.get("token").is_some() {
-                return Err(usage(
+                return Err(input_error(
                     format!("{file} holds a `token`: the input file is no place for a secret"),
                     "take it out, and give the token with `--token-env NAME` or `--token-file PATH`",
                 ));
@@ -65,7 +65,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
 /// SHA-256 over the certificate's SubjectPublicKeyInfo, as kubeadm pins it.
 fn hash_public_key(path: &Path) -> Result<String> {
     let wrong = |why: String| {
-        usage(
+        input_error(
             format!("{} is no certificate in PEM: {why}", path.display()),
             "give the cluster's CA, such as /etc/kubernetes/pki/ca.crt of a control plane",
         )
@@ -107,7 +107,7 @@ fn read_variable(name: &str) -> Result<Vec<u8>> {
             "`--token-env` takes the name of a variable, and was given a token".to_owned(),
             "revoke that token (`kubeadm token delete`): it was an argument",
         )),
-        _ => Err(usage(
+        _ => Err(input_error(
             format!("the environment variable `{name}` is not set"),
             "set it, or use `--token-file PATH`",
         )),
@@ -116,4 +116,8 @@ fn read_variable(name: &str) -> Result<Vec<u8>> {
 
 fn usage(message: String, hint: &str) -> Error {
     UsageError { message, remedy: Some(hint.to_owned()) }.into()
+}
+
+fn input_error(message: String, remedy: &str) -> Error {
+    InputError::new(message, remedy).into()
 }

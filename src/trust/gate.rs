@@ -9,6 +9,8 @@ use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::{Policy, Requirement};
 use crate::model::url::host;
 
+use super::subject::{Subject, list_subjects};
+
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// The selection itself is not allowed.
@@ -60,9 +62,10 @@ pub fn admit(pinned: PinnedPlan, policy: &Policy) -> Result<Admitted, PolicyErro
 /// All findings at once.
 pub fn check_plan(policy: &Policy, plan: &Plan) -> Result<(), PolicyError> {
     let mut findings = Vec::new();
-    for artifact in plan.artifacts() {
+    for subject in list_subjects(plan) {
+        findings.extend(hosts(policy, &subject));
+        let Some(artifact) = subject.artifact else { continue };
         findings.extend(forbidden(policy, artifact));
-        findings.extend(hosts(policy, artifact));
         findings.extend(confidence(policy, artifact));
         findings.extend(publisher(policy, artifact));
         findings.extend(
@@ -186,28 +189,18 @@ fn forbidden(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
     })
 }
 
-fn hosts(policy: &Policy, artifact: &PlannedArtifact) -> Vec<Finding> {
+fn hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
     let Some(allowed) = policy.hosts() else { return Vec::new() };
-    let urls =
-        std::iter::once(&artifact.url).chain(artifact.checksums.iter().map(|checksum| &checksum.url)).chain(
-            artifact.signatures.iter().flat_map(|signature| {
-                std::iter::once(&signature.url).chain(signature.certificate_url.as_ref())
-            }),
-        );
-    let mut refused: Vec<String> = urls.map(|url| host(url)).filter(|host| !allowed.allow(host)).collect();
+    let mut refused: Vec<String> =
+        subject.urls().into_iter().map(|url| host(url)).filter(|host| !allowed.allow(host)).collect();
     refused.sort_unstable();
     refused.dedup();
-    refused
-        .into_iter()
-        .map(|host| {
-            Finding::new(
-                "allowedHosts",
-                format!("it comes from {host}"),
-                format!("serve it from a host of yours: an override of `https://{host}/`, or `--mirror URL`"),
-            )
-            .with_subject(artifact.title())
-        })
-        .collect()
+    let finding = |host: String| {
+        let remedy =
+            format!("serve it from a host of yours: an override of `https://{host}/`, or `--mirror URL`");
+        Finding::new("allowedHosts", format!("it comes from {host}"), remedy).with_subject(&subject.title)
+    };
+    refused.into_iter().map(finding).collect()
 }
 
 fn confidence(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {

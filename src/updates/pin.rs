@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::acquire::ProofScope;
 use crate::catalog::{Catalog, CatalogError, lint};
 use crate::cli::PinArgs;
-use crate::diagnostic::{Error, InternalError, Result, UsageError};
+use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs;
@@ -85,7 +85,7 @@ impl KnownDigests {
 /// What is to be added: the digests that were given, or those of a file.
 fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer) -> Result<Vec<Pin>> {
     if !component.releases.iter().any(|release| release.versions.contains(&args.version)) {
-        return Err(UsageError {
+        return Err(InputError {
             message: format!("no release of {} holds version {}", component.name, args.version),
             remedy: Some(format!("add a range to `releases` in components/{}.json first", component.name)),
         }
@@ -107,7 +107,7 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         if let Some(read) = known.digests.insert(algorithm, given.to_owned())
             && read != given
         {
-            return Err(UsageError {
+            return Err(InputError {
                 message: format!("the file's digest is {read}, not {given}"),
                 remedy: Some("one of them is of another version".to_owned()),
             }

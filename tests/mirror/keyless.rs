@@ -77,7 +77,7 @@ fn signers_are_proven_again_beside_the_lock_alone() {
     let said = site.plain(&format!("verify other.exe --signature proofs/{pair} {by}"), 5).stdout;
     assert!(said.contains("[cosign-bad-signature]"), "{said}");
     let said = site.plain("verify kubelet.exe --bundles proofs", 2).stderr;
-    assert!(said.contains("`--bundles` is for lockfiles"), "{said}");
+    assert!(said.contains("`--bundles` applies to lockfiles only"), "{said}");
 
     // What was proven and is not there, and what is there and proves it no more.
     let good =

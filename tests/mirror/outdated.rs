@@ -109,9 +109,9 @@ fn updates_that_cannot_be_are_refused() {
     let Some(mut site) = Site::new() else { return };
     listed(&mut site);
     for (line, code, said) in [
-        (format!("lock {LINE} --update kubelet"), 2, "`--update kubernetes`"),
-        (format!("lock {LINE} --update cowsay"), 2, "name one of"),
-        ("lock --target azure --k8s 1.36.4 --update kubernetes".to_owned(), 2, "names 1.36.4"),
+        (format!("lock {LINE} --update kubelet"), 3, "`--update kubernetes`"),
+        (format!("lock {LINE} --update cowsay"), 3, "name one of"),
+        ("lock --target azure --k8s 1.36.4 --update kubernetes".to_owned(), 3, "names 1.36.4"),
         // Nothing is published for it.
         (format!("lock {LINE} --update kubernetes"), 4, "404"),
     ] {
