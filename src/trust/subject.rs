@@ -86,7 +86,7 @@ impl<'a> Subject<'a> {
             Origin::Url(url) => vec![url.as_str()],
             Origin::Registry(_) | Origin::Platform(_) | Origin::Given | Origin::Catalog => Vec::new(),
         };
-        for artifact in self.artifact {
+        if let Some(artifact) = self.artifact {
             urls.extend(artifact.checksums.iter().map(|checksum| checksum.url.as_str()));
             for signature in &artifact.signatures {
                 urls.push(&signature.url);
@@ -126,7 +126,7 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         Some(Subject::new(Role::BaseImage, &variable.name, Origin::Platform(text)))
     }));
-    for packer in &plan.packer {
+    if let Some(packer) = &plan.packer {
         let title = format!("packer {}", packer.version);
         subjects.push(Subject { title, ..Subject::new(Role::BuildTool, "packer", Origin::Catalog) });
         subjects.extend(packer.plugins.iter().map(|plugin| Subject {
