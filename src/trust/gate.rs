@@ -192,7 +192,7 @@ fn forbidden(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
 fn hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
     let Some(allowed) = policy.hosts() else { return Vec::new() };
     let mut refused: Vec<String> =
-        subject.urls().into_iter().map(|url| host(url)).filter(|host| !allowed.allow(host)).collect();
+        subject.urls().into_iter().map(host).filter(|host| !allowed.allow(host)).collect();
     refused.sort_unstable();
     refused.dedup();
     let finding = |host: String| {

@@ -75,7 +75,7 @@ impl<'a> Subject<'a> {
             programs: members.chain(own).collect(),
             digests: artifact.digests.iter().map(digest).collect(),
             artifact: Some(artifact),
-            ..Self::new(Role::Artifact, &artifact.component, Origin::Url(artifact.url.clone()))
+            ..Self::new(Role::Artifact, &artifact.component, Origin::Url(artifact.url.to_string()))
         }
     }
 
@@ -103,7 +103,7 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
     let mut subjects: Vec<Subject<'_>> = plan.artifacts().map(Subject::from_artifact).collect();
     subjects.extend(plan.selection.own_files().map(|file| Subject {
         digests: vec![(PinAlgorithm::Sha256, file.sha256)],
-        ..Subject::new(Role::UserFile, file.name, Origin::Url(file.url))
+        ..Subject::new(Role::UserFile, file.name, Origin::Url(file.url.to_string()))
     }));
     subjects.extend(plan.images.iter().map(|image| {
         Subject {
@@ -112,7 +112,7 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
                 .map(|(_, digest)| (PinAlgorithm::Sha256, digest))
                 .into_iter()
                 .collect(),
-            ..Subject::new(Role::ContainerImage, image, Origin::Registry(image.clone()))
+            ..Subject::new(Role::ContainerImage, image.to_string(), Origin::Registry(image.to_string()))
         }
     }));
     let certificates = plan.signing.iter().flat_map(|signing| &signing.certificates);
