@@ -101,7 +101,7 @@ fn a_mirror_serves_the_same_bytes() {
 #[test]
 fn overrides_that_cannot_be_meant_are_refused() {
     for (arguments, code, said) in [
-        (&["--override", "kubelet.sha256=ABCDEF"][..], 2, "`ABCDEF` is not a SHA-256 of a file"),
+        (&["--override", "kubelet.sha256=ABCDEF"][..], 3, "`ABCDEF` is not a SHA-256 of a file"),
         (&["--override", "kubelett.url=https://x.example/y"], 3, "kubelett"),
         (
             &["--override", "wins.url=https://x.example/wins.exe"],

@@ -88,7 +88,7 @@ fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
         ("kubelet.sha256=00", "--override kubelet.sha256: `00` is not a SHA-256"),
         ("kubelet.signature.key=x", "--override kubelet.signature: the key `url` is missing"),
     ] {
-        Test::new().line("plan --target azure --k8s 1.36 --override").args([text]).fails(2, &[message]);
+        Test::new().line("plan --target azure --k8s 1.36 --override").args([text]).fails(3, &[message]);
     }
 }
 
