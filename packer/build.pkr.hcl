@@ -101,7 +101,8 @@ build {
   #{% endif %}
   #{% endfor %}
   post-processor "manifest" {
-    output     = "${path.root}/packer-manifest.json"
-    strip_path = true
+    output      = "${path.root}/packer-manifest.json"
+    strip_path  = true
+    custom_data = var.image_tags
   }
 }

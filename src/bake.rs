@@ -10,16 +10,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::acquire::{ProvenPlan, Tools};
+use crate::acquire::{ProvenPlan, Tools, VerifiedArtifact};
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::exec::{self, ExecError, Outcome, Run};
 use crate::io::fs::{self, FileError};
 use crate::model::choice::OnError;
 use crate::model::plan::Plan;
+use crate::model::target::ImageTarget;
 use crate::ui::Printer;
 
 pub use condense::condense;
-pub use results::{BakedImage, BuiltArtifact, CheckReport, CheckedResource};
+pub use results::{BakedImage, BuiltArtifact, BuiltFile, CheckReport, CheckedResource};
 
 /// What a bake leaves beside the workspace's own files.
 pub const RESULTS: &[&str] = &["image.json"];
@@ -130,7 +131,12 @@ impl Bake<'_> {
         let mut session = Session {
             program,
             folder: self.folder.to_owned(),
-            environment: packer_environment(plan, self.environment, self.tools.plugins.as_deref()),
+            environment: packer_environment(
+                plan,
+                self.proven.artifacts(),
+                self.environment,
+                self.tools.plugins.as_deref(),
+            ),
             secrets: secrets(plan, self.environment),
             interactive: self.on_error == OnError::Ask,
             log: fs::Log::create(&log)?,
@@ -168,7 +174,12 @@ fn finish(proven: &ProvenPlan, folder: &Path, built: Result<(), BakeError>) -> R
 }
 
 /// Packer's environment: nobody's home page is asked, variables come under Packer's own names.
-fn packer_environment(plan: &Plan, environment: &Environment, plugins: Option<&Path>) -> Environment {
+fn packer_environment(
+    plan: &Plan,
+    verified: &[VerifiedArtifact],
+    environment: &Environment,
+    plugins: Option<&Path>,
+) -> Environment {
     // Packer's debug log holds the password that it generates for the guest.
     let mut result: Environment = [("CHECKPOINT_DISABLE", "1"), ("PACKER_NO_COLOR", "1"), ("PACKER_LOG", "")]
         .into_iter()
@@ -184,6 +195,12 @@ fn packer_environment(plan: &Plan, environment: &Environment, plugins: Option<&P
         }
         if let Some(value) = variable.environment_names().find_map(|name| environment.get(&name)) {
             result.insert(format!("PKR_VAR_{}", variable.name), value.clone());
+        }
+    }
+    for medium in plan.target.image().map(ImageTarget::media).unwrap_or_default() {
+        if let Some(found) = verified.iter().find(|it| it.artifact().component == medium.name) {
+            let path = found.fetched().path().as_os_str().to_owned();
+            result.insert(format!("PKR_VAR_{}", medium.path), path);
         }
     }
     result

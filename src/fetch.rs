@@ -48,6 +48,8 @@ pub struct Request {
 
 /// Where no size is known, a file may have this many bytes: ten times the largest component.
 pub const MAX_SIZE: u64 = 4 << 30;
+/// No boot medium is larger: a DVD-9 has 8.5 GB, and installation media of Windows stay below it.
+pub const MAX_MEDIUM_SIZE: u64 = 9 << 30;
 
 impl Request {
     /// A file of which nothing is known but where it is, and how large it may be.

@@ -18,7 +18,7 @@ use crate::machine::{LaterFile, PortUse};
 use crate::model::command_line::command_line;
 use crate::model::json::{self, JsonError};
 use crate::model::kubernetes::FlagTable;
-use crate::model::plan::Plan;
+use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::resource::{Desired, File, GuestPlan, Resource, ResourceKind, Scope};
 use crate::model::step::{Phase, Step, StepResource};
 
@@ -209,7 +209,7 @@ fn typed(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, Str
 
 /// A component that nothing installs would be paid for and missed.
 fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError> {
-    for artifact in plan.artifacts() {
+    for artifact in plan.artifacts().filter(|artifact| artifact.role == ArtifactRole::Guest) {
         let used = resources.iter().any(|resource| match &resource.kind {
             ResourceKind::Artifact(installed) => installed.url == *artifact.url,
             ResourceKind::Archive(installed) => installed.url == *artifact.url,

@@ -18,7 +18,7 @@ use crate::lock::Lock;
 use crate::model::choice::Delivery;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::target::{PackerBase, Target, TargetReleases};
+use crate::model::target::{ImageTarget, PackerBase, Start, Target, TargetReleases};
 use crate::model::variable::Variable;
 
 pub use bundle::archive_names;
@@ -117,6 +117,10 @@ pub fn render(
     let context = context(plan);
     let folder = format!("targets/{}", plan.target.name);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for name in plan.target.image().map(own_files).unwrap_or_default() {
+        let path = format!("{folder}/{name}");
+        files.insert(name.clone(), hcl::render_template(packer, &path, &context)?);
+    }
     for (name, path) in [
         ("plugins.pkr.hcl", format!("{folder}/plugins.pkr.hcl")),
         ("source.pkr.hcl", format!("{folder}/source.pkr.hcl")),
@@ -141,6 +145,14 @@ pub fn render(
     Ok(Workspace { files, payload: payload_digest, lock: lock_digest })
 }
 
+/// Files of the target's folder that its source block reads.
+fn own_files(image: &ImageTarget) -> &[String] {
+    match &image.start {
+        Start::SourceImage { .. } => &[],
+        Start::BootMedia { files, .. } => files,
+    }
+}
+
 fn declared<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
     let target = plan.target.variables.iter().filter(|variable| plan.declared.contains(&variable.name));
     target.chain(&base.variables).collect()
@@ -149,7 +161,7 @@ fn declared<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
 /// Values of variables: never those of secrets, and none for what nobody gave.
 fn values(plan: &Plan, payload: &str, lock: &str) -> Value {
     let mut values: Map<String, Value> =
-        plan.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        plan.variables.clone().into_iter().filter(|(name, _)| plan.declared.contains(name)).collect();
     values.insert("payload_sha256".to_owned(), json!(payload));
     values.insert(
         "image_tags".to_owned(),
@@ -216,6 +228,7 @@ pub fn context(plan: &Plan) -> Value {
     json!({
         "has": has,
         "stages": stages(plan),
+        "files": image.map(own_files).unwrap_or_default(),
         "uses": uses,
         "packer": { "version": packer.map_or("", |packer| packer.version.as_str()) },
         "plugin": {

@@ -9,6 +9,7 @@ mod delivery;
 mod extras;
 mod groups;
 mod kubernetes;
+mod media;
 mod overrides;
 mod refusal;
 mod variables;
@@ -73,6 +74,7 @@ pub fn resolve(
         cni: selection.cni.unwrap_or(Cni::None),
         host_access,
         delivery,
+        winrm: target.image().map(|image| image.session().0),
         features: selection.features.iter().cloned().collect(),
         components: BTreeMap::new(),
     };
@@ -109,6 +111,8 @@ pub fn resolve(
         &mut refusals,
     );
     let variables = chosen.values;
+    let mut groups = groups;
+    groups.extend(media::plan_media(&target, &windows, &variables));
     let minimum_revision =
         choices::minimum_revision(&target, &windows, &situation, &features, &variables, &mut refusals);
     if !refusals.is_empty() {

@@ -1,6 +1,8 @@
 //! Baking: with a Packer that misbehaves, and with the real one against a simulated Azure and a
 //! simulated guest.
 
+mod qemu;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::catalog::Trees;
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, InternalError, Result};
-use crate::fetch::{Fetcher, MAX_SIZE, Request};
+use crate::fetch::{Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, Request};
 use crate::io::http::{Http, Options, Patience, Secret};
 use crate::io::store::Store;
-use crate::model::plan::PlannedArtifact;
+use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
 use crate::model::selection::ImageDefinition;
@@ -63,7 +63,7 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Req
         name: artifact.title(),
         url: artifact.url.for_request().to_owned(),
         size: artifact.size,
-        max_size: MAX_SIZE,
+        max_size: if artifact.role == ArtifactRole::BootMedia { MAX_MEDIUM_SIZE } else { MAX_SIZE },
         digests: artifact.digests.iter().map(|pin| (pin.algorithm, pin.digest.clone())).collect(),
         superseded,
         headers: read_headers(&artifact.headers, &artifact.component)?,

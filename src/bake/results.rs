@@ -10,6 +10,7 @@ use crate::embedded::sha256;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
+use crate::model::target::Output;
 
 use super::BakeError;
 
@@ -35,6 +36,17 @@ pub struct BuiltArtifact {
     pub builder: String,
     /// As the platform calls it.
     pub id: String,
+    /// Files of the image, by their path in the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<BuiltFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct BuiltFile {
+    pub path: String,
+    pub size: u64,
+    pub sha256: String,
 }
 
 /// What the guest engine found when it compared every resource with the machine.
@@ -115,6 +127,13 @@ struct ManifestBuild {
     artifact_id: String,
     #[serde(default)]
     packer_run_uuid: String,
+    #[serde(default)]
+    files: Option<Vec<ManifestFile>>,
+}
+
+#[derive(Deserialize)]
+struct ManifestFile {
+    name: String,
 }
 
 pub(super) fn baked_image(
@@ -132,8 +151,8 @@ pub(super) fn baked_image(
         .builds
         .into_iter()
         .filter(|build| build.packer_run_uuid == manifest.last_run_uuid && !build.artifact_id.is_empty())
-        .map(|build| BuiltArtifact { builder: build.builder_type, id: build.artifact_id })
-        .collect();
+        .map(|build| built_artifact(plan, folder, build))
+        .collect::<Result<_, _>>()?;
     if artifacts.is_empty() {
         return Err(no_image("packer-manifest.json has no artifact of this run"));
     }
@@ -146,4 +165,21 @@ pub(super) fn baked_image(
         artifacts,
         checked: report.checked,
     })
+}
+
+/// What the manifest says of one build; files are hashed where the image is files.
+fn built_artifact(plan: &Plan, folder: &Path, build: ManifestBuild) -> Result<BuiltArtifact, BakeError> {
+    let mut files = Vec::new();
+    if let Some(Output::Files { folder: output, .. }) = plan.target.image().map(|image| &image.output) {
+        for file in build.files.unwrap_or_default() {
+            let path = format!("{output}/{}", file.name);
+            let found = fs::digests(&folder.join(&path))?;
+            files.push(BuiltFile { path, size: found.size, sha256: found.sha256 });
+        }
+        if files.is_empty() {
+            return Err(BakeError::NoImage { reason: "packer-manifest.json names no file".to_owned() });
+        }
+    }
+    let id = files.first().map_or(build.artifact_id, |file| file.path.clone());
+    Ok(BuiltArtifact { builder: build.builder_type, id, files })
 }

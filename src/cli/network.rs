@@ -62,6 +62,11 @@ pub struct StoreArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum StoreWhat {
+    /// Copy files into the store, such as installation media
+    Add {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// Hash every file, take out those that are not what their names say
     Verify,
     /// Remove files that were not used for a while, and leftovers of killed processes

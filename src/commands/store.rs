@@ -34,6 +34,14 @@ pub(super) fn store(args: &StoreArgs, printer: &Printer) -> Result<()> {
     let root = store.root().display().to_string();
     match &args.what {
         StoreWhat::Path => printer.result(&root, || format!("{root}\n")),
+        StoreWhat::Add { files } => {
+            let mut added = Vec::new();
+            for file in files {
+                added.push((store.adopt(file)?.1.sha256, file.display().to_string()));
+            }
+            printer
+                .result(&added, || added.iter().map(|(sha256, file)| format!("{sha256}  {file}\n")).collect())
+        }
         StoreWhat::Verify => {
             let (files, found) = store.damaged()?;
             for object in &found {

@@ -86,6 +86,7 @@ impl Plan {
             cni: self.cni,
             host_access: self.host_access,
             delivery: self.delivery,
+            winrm: self.target.image().map(|image| image.session().0),
             features: self.features.iter().map(|feature| feature.name.clone()).collect(),
             components,
         }
@@ -125,11 +126,31 @@ pub struct PlannedGroup {
     pub artifacts: Vec<PlannedArtifact>,
 }
 
+/// Who reads an artifact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ArtifactRole {
+    /// The guest installs it.
+    #[default]
+    Guest,
+    /// The builder attaches it to the machine.
+    BootMedia,
+    /// The machine that builds runs it.
+    BuildTool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_guest(role: &ArtifactRole) -> bool {
+    *role == ArtifactRole::Guest
+}
+
 /// One published file that the image needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PlannedArtifact {
     pub component: String,
+    #[serde(default, skip_serializing_if = "is_guest")]
+    pub role: ArtifactRole,
     pub version: Version,
     pub url: HttpUrl,
     /// Last part of the publisher's URL, which is the name that images use.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::choice::{Cni, Delivery, HostAccess, Runtime};
+use super::resource::WinrmTransport;
 use super::step::When;
 use super::version::{Version, VersionRange};
 
@@ -19,6 +20,8 @@ pub struct Situation {
     pub cni: Cni,
     pub host_access: HostAccess,
     pub delivery: Delivery,
+    /// How Packer reaches the machine.
+    pub winrm: Option<WinrmTransport>,
     /// Optional features that were asked for.
     pub features: BTreeSet<String>,
     /// Groups and components that are part of the plan.
@@ -38,6 +41,7 @@ impl Situation {
             && listed(when.cni.as_ref(), self.cni.as_str())
             && listed(when.host_access.as_ref(), self.host_access.as_str())
             && listed(when.delivery.as_ref(), self.delivery.as_str())
+            && when.winrm.is_none_or(|transport| self.winrm == Some(transport))
             && all(when.feature.as_ref(), |name| self.features.contains(name))
             && all(when.component.as_ref(), |name| self.components.contains_key(name))
     }
@@ -78,6 +82,7 @@ mod tests {
             cni: Cni::None,
             host_access: HostAccess::Wins,
             delivery: Delivery::Download,
+            winrm: Some(WinrmTransport::Https),
             features: ["gmsa".to_owned()].into(),
             components: [("wins".to_owned(), "0.0.4".parse().expect("version"))].into(),
         }
@@ -101,6 +106,8 @@ mod tests {
             (false, r#"{"cni":["calico"]}"#),
             (false, r#"{"hostAccess":["services"]}"#),
             (false, r#"{"delivery":["media"]}"#),
+            (true, r#"{"winrm":"HTTPS"}"#),
+            (false, r#"{"winrm":"HTTP"}"#),
             (true, r#"{"feature":["gmsa","!smb"]}"#),
             (false, r#"{"feature":["!gmsa"]}"#),
             (false, r#"{"feature":["smb"]}"#),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::resource::Scope;
+use super::resource::{Scope, WinrmTransport};
 use super::version::VersionRange;
 
 /// When a resource is applied. The order here is the order in the guest.
@@ -98,6 +98,9 @@ pub struct When {
     pub host_access: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Vec<String>>,
+    /// How Packer reaches the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub winrm: Option<WinrmTransport>,
     /// An optional feature that was (or, with a leading `!`, was not) asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feature: Option<Vec<String>>,

@@ -117,10 +117,12 @@ pub struct ImageVersion {
 pub struct BootMedium {
     /// Name of the artifact in plan and lock.
     pub name: String,
-    /// Variable with the URL or the path.
-    pub location: String,
+    /// Variable with the URL. A file that is in the store already is not downloaded.
+    pub url: String,
     /// Variable with the SHA-256.
-    pub digest: String,
+    pub sha256: String,
+    /// Variable that gets the path of the verified file when the image is built.
+    pub path: String,
     pub license: String,
 }
 
@@ -260,6 +262,7 @@ impl Target {
             "cloudbaseInit": platform.cloudbase_init,
             "buildUser": session.map_or("", |(_, user)| user),
             "winrmTransport": session.map(|(transport, _)| transport),
+            "winrmPort": session.map_or(0, |(transport, _)| listener_port(transport)),
             "finish": self.image().map_or("", ImageTarget::finish),
         })
     }
@@ -278,11 +281,28 @@ impl ImageTarget {
         }
     }
 
+    #[must_use]
+    pub fn media(&self) -> &[BootMedium] {
+        match &self.start {
+            Start::SourceImage { .. } => &[],
+            Start::BootMedia { media, .. } => media.as_slice(),
+        }
+    }
+
     /// What Sysprep does when it ends.
     #[must_use]
     pub fn finish(&self) -> &str {
         match &self.seal {
             Seal::Sysprep { finish } => finish,
         }
+    }
+}
+
+/// Default port of a `WinRM` listener.
+/// https://learn.microsoft.com/windows/win32/winrm/installation-and-configuration-for-windows-remote-management
+fn listener_port(transport: WinrmTransport) -> u16 {
+    match transport {
+        WinrmTransport::Http => 5985,
+        WinrmTransport::Https => 5986,
     }
 }

@@ -61,7 +61,8 @@ pub struct Variable {
     pub sensitive: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// `windowsRelease`: `windows.json` of the target; `imageName`: derived from Windows and Kubernetes.
+    /// `windowsRelease`: `windows.json` of the target; `imageName`: derived from Windows and Kubernetes;
+    /// `bootMedium`: the path of the verified file, known when the image is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_from: Option<DefaultFrom>,
     /// Selector → values for which there is no default.
@@ -92,6 +93,9 @@ pub struct Variable {
     pub conflicts: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin: Option<PluginSupport>,
+    /// Decides what is locked, and is no variable of Packer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lock_only: bool,
     /// Names the image that the build starts from: the lock records it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub base_image: bool,
@@ -133,6 +137,7 @@ impl VariableType {
 pub enum DefaultFrom {
     WindowsRelease,
     ImageName,
+    BootMedium,
 }
 
 impl Variable {

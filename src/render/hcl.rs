@@ -71,9 +71,9 @@ fn is_name_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
-/// Neighbouring arguments have their `=` in one column.
+/// Neighbouring arguments on one line each have their `=` in one column.
 fn align_arguments(lines: &mut [String]) {
-    let is_argument = |line: &String| argument(line).is_some();
+    let is_argument = |line: &String| argument(line).is_some() && !line.ends_with(['{', '(', '[']);
     for group in lines.chunk_by_mut(|a, b| is_argument(a) && is_argument(b)) {
         let width = group.iter().filter_map(|line| Some(argument(line)?.1.len())).max().unwrap_or(0);
         for line in group {

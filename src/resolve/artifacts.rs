@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::diagnostic::Finding;
 use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
 use crate::model::overrides::Overrides;
-use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
+use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, Warning};
 use crate::model::url::{HttpUrl, file_name};
 use crate::model::version::Version;
 
@@ -60,7 +60,8 @@ pub fn plan_tool(
             member.file = platform.fill(&member.file);
         }
     }
-    plan_artifact(&own, version, overrides).map(|(artifact, _)| artifact)
+    let (artifact, _) = plan_artifact(&own, version, overrides)?;
+    Ok(PlannedArtifact { role: ArtifactRole::BuildTool, ..artifact })
 }
 
 /// The published file of a version, as overrides have it, and what is worth knowing of that.
@@ -106,6 +107,7 @@ fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Fin
         .collect();
     Ok(PlannedArtifact {
         component: component.name.clone(),
+        role: ArtifactRole::Guest,
         version: version.clone(),
         file: file_name(&url).to_owned(),
         size: at_url.iter().find_map(|pin| pin.size),

@@ -52,13 +52,14 @@ pub(super) fn choose(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen
         let value = if variable.sensitive { None } else { given.get(&variable.name).cloned().or(default) };
         let from_environment =
             variable.environment_names().any(|name| inputs.surroundings.environment.contains(&name));
-        if value.is_some() || variable.required || from_environment {
+        if !variable.lock_only && (value.is_some() || variable.required || from_environment) {
             chosen.declared.push(variable.name.clone());
         }
         match value {
             Some(value) => {
                 chosen.values.insert(variable.name.clone(), value);
             }
+            None if variable.default_from == Some(DefaultFrom::BootMedium) => {}
             None if variable.required && !from_environment => chosen.missing.push(missing(variable)),
             None => {}
         }
@@ -318,6 +319,7 @@ fn default_value(
     match variable.default_from {
         Some(DefaultFrom::WindowsRelease) => image?.get(&variable.name).cloned().map(Value::String),
         Some(DefaultFrom::ImageName) => Some(Value::String(inputs.image_name.clone())),
+        Some(DefaultFrom::BootMedium) => None,
         None => variable.default.clone(),
     }
 }

@@ -1,6 +1,6 @@
 //! The end of the plan: Sysprep seals the machine, and the build keeps its connection until then.
 
-use crate::model::resource::{Ensure, EnsureUser, ResourceKind};
+use crate::model::resource::{Ensure, EnsureUser, ResourceKind, WinrmTransport};
 use crate::model::step::Phase;
 
 use super::super::problem::Rule;
@@ -52,6 +52,11 @@ pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) 
         let change = match &resource.kind {
             ResourceKind::WinrmListener(it) if it.ensure == Ensure::Absent => {
                 (expectations.winrm == Some(it.transport)).then_some("removes the listener")
+            }
+            ResourceKind::WinrmSetting(it)
+                if it.setting == r"Service\AllowUnencrypted" && it.value == "false" =>
+            {
+                (expectations.winrm == Some(WinrmTransport::Http)).then_some("closes the unencrypted session")
             }
             ResourceKind::LocalUser(it) if it.ensure != EnsureUser::Present => {
                 let ours =

@@ -71,6 +71,7 @@ class Guest:
         self.reboot_answers = []
         self.launches = 0
         self.sealed = False
+        self.ended = False
         self.dead = threading.Event()
         self.events = open(os.path.join(options.out, "events.jsonl"), "w", encoding="utf-8")
         os.makedirs(os.path.join(options.out, "uploads"), exist_ok=True)
@@ -143,6 +144,8 @@ class Guest:
         self.event(kind="command", command=command)
         if "restart test" in command:
             return (self.reboot_answers.pop(0) if self.reboot_answers else 0), ""
+        if re.match(r"shutdown(\.exe)? /s", command):
+            self.ended = True
         if command.startswith("shutdown /r"):
             self.restarts += 1
             self.reboot_answers = list(self.options.reboot_answer)
@@ -226,7 +229,8 @@ class Listener(BaseHTTPRequestHandler):
         relates_to = (re.search(r"MessageID[^>]*>([^<]+)<", text) or ["", ""])[1]
         with self.guest.lock:
             self.counts["operations"][operation] = self.counts["operations"].get(operation, 0) + 1
-            if self.guest.sealed and operation not in ("receive", "signal", "delete"):
+            ends = self.guest.ended if self.guest.options.ends_by_command else self.guest.sealed
+            if ends and operation not in ("receive", "signal", "delete"):
                 self.counts["afterSeal"] += 1
                 gone = True
         if gone:
@@ -240,6 +244,12 @@ class Listener(BaseHTTPRequestHandler):
             self.reply(200, envelope(f"{SHELL}/SignalResponse", "<rsp:SignalResponse/>", relates_to))
         else:
             self.reply(200, envelope(f"{action}Response", "", relates_to))
+            self.end_machine()
+
+    def end_machine(self):
+        """The machine is off once Packer has heard that the shutdown began, and has closed its shell."""
+        if self.guest.ended and self.guest.options.shutdown_hook:
+            subprocess.Popen(self.guest.options.shutdown_hook, shell=True)
 
     def create(self, _):
         name = str(uuid.uuid4()).upper()
@@ -289,7 +299,11 @@ def pair(kind):
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--certificate", required=True, help="PEM with certificate and key")
+    parser.add_argument("--certificate", help="PEM with certificate and key; without, the listener speaks HTTP")
+    parser.add_argument("--plain", action="store_true", help="HTTP, as `AllowUnencrypted` allows it")
+    parser.add_argument("--ends-by-command", action="store_true",
+                        help="the session outlives the sealing phase, until `shutdown /s`")
+    parser.add_argument("--shutdown-hook", help="run when the guest was told to shut down and has answered")
     parser.add_argument("--out", required=True, help="folder for events.jsonl, summary.json and uploads/")
     parser.add_argument("--user", default="packer", help="the only user who may sign in")
     parser.add_argument("--download", action="append", default=[], metavar="PATH=FILE", help="what a file in the guest holds")
@@ -303,6 +317,8 @@ def options_of(arguments):
     options.download = dict(d.split("=", 1) for d in options.download)
     options.script_exit = dict(options.script_exit)
     options.hook = dict(options.hook)
+    if options.plain == bool(options.certificate):
+        parser.error("either --certificate or --plain")
     return options
 
 
@@ -312,10 +328,11 @@ def main():
     guest = Listener.guest = Guest(options)
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Listener)
     server.daemon_threads = True
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(options.certificate)
-    # The handshake belongs to the connection's own thread: a client that dawdles must not stop the others.
-    server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    if options.certificate:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(options.certificate)
+        # The handshake belongs to the connection's own thread: a client that dawdles must not stop the others.
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 
     def stop(*_):
         summary = {
