@@ -176,7 +176,8 @@ fn values(plan: &Plan, payload: &str, lock: &str) -> Value {
 }
 
 /// What Packer runs, in order: phases of the engine, and what happens before and after them.
-/// Windows Update offers more after each restart, so it gets two more rounds.
+/// Windows Update offers more after each restart, so it gets two more rounds. Phase `prepare` stops at a feature
+/// that Windows refuses while a restart is pending, so it runs once more before `install`, after the restart.
 fn stages(plan: &Plan) -> Vec<Value> {
     let stage = |phases: &[&str]| {
         json!({
@@ -188,7 +189,7 @@ fn stages(plan: &Plan) -> Vec<Value> {
     first["unpacks"] = json!(true);
     let mut stages = vec![first];
     stages.extend(vec![stage(&["prepare"]); if plan.searches_updates() { 2 } else { 0 }]);
-    stages.push(stage(&["install"]));
+    stages.push(stage(&["prepare", "install"]));
     let mut test = stage(&["test"]);
     test["restarts"] = json!(false);
     test["reports"] = json!(true);

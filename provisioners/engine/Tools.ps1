@@ -39,6 +39,20 @@ function Join-Argument {
     @($quoted) -join ' '
 }
 
+# With code page 65001, .NET Framework writes a byte order mark into the standard input of a child: it takes the
+# encoding of the console. A process without a console has neither.
+function Set-InputEncoding {
+    [CmdletBinding()]
+    param()
+    try {
+        if ([Console]::InputEncoding.GetPreamble().Length -gt 0) {
+            [Console]::InputEncoding = New-Object -TypeName Text.UTF8Encoding -ArgumentList $false
+        }
+    } catch {
+        Write-Verbose -Message 'this process has no console'
+    }
+}
+
 # Through Process, not `&`: 5.1 mangles quotes and empty arguments and makes errors of text on stderr.
 function Start-Native {
     [CmdletBinding()]
@@ -56,6 +70,7 @@ function Start-Native {
     $start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding -ArgumentList $false
     $start.StandardErrorEncoding = $start.StandardOutputEncoding
     foreach ($name in $Environment.Keys) { $start.EnvironmentVariables[$name] = $Environment[$name] }
+    if ($InputText) { Set-InputEncoding }
     $process = [Diagnostics.Process]::Start($start)
     if ($InputText) {
         # Not through the writer, which may add a byte order mark.
