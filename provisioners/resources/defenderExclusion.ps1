@@ -2,7 +2,7 @@
 function Get-defenderExclusionResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $kind, [Parameter(Mandatory)] [string] $value)
-    if (-not (Test-Defender)) { return @{} }
+    if (-not (Test-Defender)) { return @{ kind = $kind } }
     if (@(Get-DefenderExclusion -Kind $kind) -contains $value) { return @{ ensure = 'present' } }
     @{ ensure = 'absent' }
 }
