@@ -209,9 +209,16 @@ fn d8_no_remote_management_is_left() {
     // Closed where nothing listens to the build any more, before accounts and join of the clone.
     let setup = file(&guest, "SetupComplete.cmd").content().expect("content").to_owned();
     let at = |part: &str| setup.find(part).unwrap_or_else(|| panic!("{part}: {setup}"));
-    assert!(at("localport=5986") < at("-Phase firstboot"));
-    assert!(at("-Phase firstboot") < at("if not %errorlevel%==0 exit"));
-    assert!(at("if not %errorlevel%==0 exit") < at("sc.exe start cloudbase-init"));
+    assert!(at("localport=5986") < at("Initialize-Clone.ps1"));
+    assert!(at("Initialize-Clone.ps1") < at("if not %errorlevel%==0 "));
+    assert!(at("if not %errorlevel%==0 ") < at("sc.exe start cloudbase-init"));
+    assert!(setup.ends_with("\r\n") && !setup.replace("\r\n", "").contains('\n'), "{setup}");
+    let oem = file(&guest, r"C:\Windows\OEM\SetupComplete2.cmd");
+    assert_eq!(
+        oem.content(),
+        file(&guest, "SetupComplete.cmd").content(),
+        "what a platform runs in its place does the same"
+    );
     let late: Vec<&str> = guest
         .plan
         .resources
@@ -232,8 +239,14 @@ fn d9_no_password_is_in_a_plan() {
         let found =
             text.match_indices("password").map(|(at, _)| text[at.saturating_sub(30)..at + 25].to_owned());
         for around in found {
-            let harmless =
-                ["inject_user_password", "user_password_length", "reset_service_password", "setuserpassword"];
+            let harmless = [
+                "inject_user_password",
+                "user_password_length",
+                "reset_service_password",
+                "setuserpassword",
+                "password-age",
+                "maximumpasswordage",
+            ];
             assert!(harmless.iter().any(|name| around.contains(name)), "{around}");
         }
     }

@@ -35,6 +35,11 @@ function Get-Desired {
     if ($properties.ContainsKey('argumentsFile')) {
         $file = $properties.argumentsFile
         $more = Read-Argument -Path $file.path -Variable $file.variable
+        $drop = $file.PSObject.Properties['drop']
+        if ($null -ne $drop) {
+            foreach ($flag in @($drop.Value)) { $more = $more -replace "(^|\s)$([regex]::Escape($flag))=\S*" }
+            $more = $more.Trim()
+        }
         if ($more) { $properties[$script:Completed[$Resource.type]] += " $more" }
         $properties.Remove('argumentsFile')
     }
@@ -261,32 +266,46 @@ function New-Result {
     }
 }
 
-# Services have been started and told to start since the plan made them: that is not compared and not set.
-function Clear-ServiceState {
+# Others change the plan's volatile properties on a node: they are neither compared nor set there.
+function Clear-Volatile {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Resource)
-    if ($Resource.type -ne 'service') { return }
+    $names = $Resource.PSObject.Properties['volatile']
+    if ($null -eq $names) { return }
     $properties = $Resource.properties.PSObject.Properties
-    foreach ($name in 'startType', 'state') {
+    foreach ($name in @($names.Value)) {
         if ($null -ne $properties[$name]) { $properties.Remove($name) }
     }
 }
 
-# What a phase applies. `join` is no part of a build: it is what kubeadm's files complete, on a node.
+# Whether a resource holds for the node's life; that is what a plan says by leaving the scope out.
+function Test-NodeScope {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Resource)
+    $scope = $Resource.PSObject.Properties['scope']
+    $null -eq $scope -or $scope.Value -eq 'node'
+}
+
+# What a phase applies. Two are no part of a build: `join` is what kubeadm's files complete on a node, `node` is
+# everything that holds for its life.
 function Select-Resource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
     foreach ($resource in $Plan.resources) {
-        if ($Phase -ne 'join') {
-            if ($resource.phase -eq $Phase) { $resource }
-        } elseif ($null -ne $resource.properties.PSObject.Properties['argumentsFile']) {
-            Clear-ServiceState -Resource $resource
+        if ($Phase -eq 'join') {
+            if ($null -eq $resource.properties.PSObject.Properties['argumentsFile']) { continue }
+            Clear-Volatile -Resource $resource
+            $resource
+        } elseif ($Phase -eq 'node') {
+            if (Test-NodeScope -Resource $resource) { $resource }
+        } elseif ($resource.phase -eq $Phase) {
             $resource
         }
     }
 }
 
 # Applies one phase, up to the first failure. Done work is found done, so it can be run again at any time.
+# At the first start of a clone one failure must not keep other ways in open, so all of firstboot is applied.
 function Invoke-Phase {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase,
@@ -322,28 +341,22 @@ function Invoke-Phase {
         $result[$entry.result]++
         if ($entry.restart) { $result.restart = $true }
         if ($entry.result -eq 'failed') {
-            $result.error = "$($entry.name): $($entry.error)"
-            break
+            if (-not $result.error) { $result.error = "$($entry.name): $($entry.error)" }
+            if ($Phase -ne 'firstboot') { break }
         }
     }
     $result
 }
 
-# What the test of a phase compares. The phase test stands for the whole machine before sealing, firstboot for a
-# clone and a node: there, services have been started and told to start since.
+# What the test of a phase compares. The phase test stands for the whole machine before sealing.
 function Select-TestResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
-    if ($Phase -eq 'join') { return Select-Resource -Plan $Plan -Phase $Phase }
-    $phases = @($Phase)
-    if ($Phase -eq 'test') { $phases = @('bootstrap', 'prepare', 'install', 'test') }
-    if ($Phase -eq 'firstboot') { $phases = @('prepare', 'install', 'test', 'firstboot') }
-    $found = @($Plan.resources | Where-Object { $_.phase -in $phases })
-    if ($Phase -ne 'firstboot') { return $found }
-    foreach ($resource in $found) {
-        $lives = $null -eq $resource.PSObject.Properties['scope'] -or $resource.scope -ne 'build'
-        if (-not $lives -or $resource.type -eq 'windowsUpdate') { continue }
-        Clear-ServiceState -Resource $resource
+    if ($Phase -eq 'test') {
+        return @($Plan.resources | Where-Object { $_.phase -in 'bootstrap', 'prepare', 'install', 'test' })
+    }
+    foreach ($resource in @(Select-Resource -Plan $Plan -Phase $Phase)) {
+        if ($Phase -eq 'node') { Clear-Volatile -Resource $resource }
         $resource
     }
 }

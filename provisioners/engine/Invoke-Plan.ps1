@@ -10,12 +10,14 @@ One progress line per resource goes to the standard output, one JSON object with
 Exit codes: 0 done, 1 a resource failed, 2 plan or scripts refused, 8 checks failed or seal without a good report.
 
 .PARAMETER Phase
-bootstrap, prepare, install, test, seal, or firstboot on a clone; join for command lines that kubeadm completes.
+bootstrap, prepare, install, test, seal, or firstboot on a clone. On a node: join for command lines that kubeadm
+completes, node for every resource that holds for the node's life, whatever its phase.
 
 .PARAMETER Mode
-apply brings the resources of the phase into their state; test only compares.
+apply brings the resources of the phase into their state; test only compares; check stops when plan and scripts
+were held against their digests.
 The test of phase test compares the resources of all phases but seal and firstboot and writes the report.
-The test of phase firstboot compares what a clone must still have, services and the build's own left out.
+The test of phase node leaves out the properties that others change on a node.
 
 .PARAMETER Plan
 The guest plan. State, journal and report of the engine lie in its folder.
@@ -38,9 +40,9 @@ C:\imagegen\engine\Invoke-Plan.ps1 -Phase install -Mode apply
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)]
-    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal', 'firstboot', 'join')]
+    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal', 'firstboot', 'join', 'node')]
     [string] $Phase,
-    [ValidateSet('apply', 'test')]
+    [ValidateSet('apply', 'test', 'check')]
     [string] $Mode = 'apply',
     [string] $Plan,
     [string] $Journal,
@@ -139,7 +141,10 @@ try {
     Import-Module -Name "$PSScriptRoot/Engine.psm1" -ArgumentList $Platform, $folder, $Journal -Force
     Assert-Plan -Plan $content
     $code = 1
-    if ($Mode -eq 'test') {
+    if ($Mode -eq 'check') {
+        $code = 0
+        $result = @{ schema = 'imagegen.dev/phase-result/v1'; phase = $Phase; mode = $Mode; failed = 0 }
+    } elseif ($Mode -eq 'test') {
         $result = Test-Phase -Plan $content -Phase $Phase -Report $reports
         $code = 8 * [int]($result.failed -gt 0 -and -not $ReportOnly)
     } else {

@@ -408,6 +408,7 @@ function New-WinrmListener {
     $null = New-WSManInstance @listener
 }
 
+# Through WinRM where it runs, because it holds the port; a service that is disabled reads its keys no more.
 function Remove-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
@@ -454,6 +455,14 @@ function Get-UserState {
     $user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue
     if ($null -eq $user) { return 'absent' }
     if ($user.Enabled) { 'present' } else { 'disabled' }
+}
+
+# The built-in administrator has the relative id 500, whatever its name: platforms rename it.
+function Test-BuiltInAdministrator {
+    [CmdletBinding()]
+    param([string] $Name)
+    $user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue
+    $null -ne $user -and "$($user.SID)".EndsWith('-500')
 }
 
 function Set-UserState {
@@ -635,7 +644,9 @@ function Get-Task {
     $trigger = 'none'
     foreach ($item in @($task.Triggers | Where-Object { $null -ne $_ })) {
         $class = $item.CimClass.CimClassName
-        $trigger = @{ MSFT_TaskBootTrigger = 'startup'; MSFT_TaskDailyTrigger = 'daily' }[$class]
+        $names = @{ MSFT_TaskBootTrigger = 'startup'; MSFT_TaskDailyTrigger = 'daily' }
+        $names.MSFT_TaskTimeTrigger = 'minutely'
+        $trigger = $names[$class]
     }
     $found = @{ program = $action.Execute; argumentLine = "$($action.Arguments)"; trigger = $trigger }
     $found.enabled = "$($task.State)" -ne 'Disabled'
@@ -652,6 +663,11 @@ function Set-Task {
     $task.Settings = Get-TaskSetting
     if ($Trigger -eq 'startup') { $task.Trigger = New-ScheduledTaskTrigger -AtStartup -ErrorAction Stop }
     if ($Trigger -eq 'daily') { $task.Trigger = New-ScheduledTaskTrigger -Daily -At '03:00' -ErrorAction Stop }
+    if ($Trigger -eq 'minutely') {
+        # Also after a restart, and never a second time while it runs.
+        $again = @{ At = (Get-Date); RepetitionInterval = (New-TimeSpan -Minutes 1) }
+        $task.Trigger = New-ScheduledTaskTrigger -Once @again -ErrorAction Stop
+    }
     $place = Split-TaskName -Name $Name
     $null = Register-ScheduledTask @place @task -Force -ErrorAction Stop
     if (-not $Enabled) { $null = Disable-ScheduledTask @place -ErrorAction Stop }
@@ -806,6 +822,30 @@ function Remove-StoreCertificate {
     $opened = Open-CertificateStore -Store $Store -Access 'ReadWrite'
     try {
         $opened.Remove((ConvertTo-Certificate -Content $Content))
+    } finally {
+        $opened.Close()
+    }
+}
+
+# An error in the log Application. The program makes its source by itself.
+function Write-EventLine {
+    [CmdletBinding()]
+    param([string] $Text)
+    $line = $Text.Substring(0, [Math]::Min(1000, $Text.Length)) -replace '["\r\n]', ' '
+    $arguments = @('/t', 'error', '/id', '1', '/l', 'application', '/so', 'imagegen', '/d', $line)
+    $null = Invoke-Native -Program "$script:System32\eventcreate.exe" -Arguments $arguments
+}
+
+# A line for whoever reads the machine's serial port, `COM2,115200,N,8`.
+function Write-SerialLine {
+    [CmdletBinding()]
+    param([string] $Port, [string] $Text)
+    $parts = $Port.Split(',')
+    $opened = New-Object -TypeName IO.Ports.SerialPort -ArgumentList $parts[0], ([int]$parts[1])
+    $opened.WriteTimeout = 5000
+    $opened.Open()
+    try {
+        $opened.WriteLine($Text)
     } finally {
         $opened.Close()
     }

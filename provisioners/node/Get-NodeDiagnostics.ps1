@@ -6,7 +6,7 @@ Collects what tells why this node does not do what it should.
 One archive with versions, services, host networks, events of the last day, the engine's journal and reports, and
 the
 ends of the logs of the node's services. Tokens, keys and passwords are blotted out; logs of pods are not taken.
-Exit codes: 0 done, 1 failed.
+Exit codes: 0 done, 1 failed, 2 plan or scripts refused.
 
 .PARAMETER Destination
 The archive to write.
@@ -33,12 +33,19 @@ $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
 # Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
 if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
+. "$PSScriptRoot/../engine/Reason.ps1"
 $code = 1
 try {
+    # Every script against its digest, before one of them is loaded.
+    $null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
+    if ($LASTEXITCODE -ne 0) {
+        $code = $LASTEXITCODE
+        throw 'plan and scripts do not fit together'
+    }
     Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
     Save-Diagnosis -Destination $Destination -Seconds $TimeoutSeconds
     $code = 0
 } catch {
-    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+    Write-NodeReason -Root $root -Source 'Get-NodeDiagnostics' -Message $_.Exception.Message
 }
 exit $code

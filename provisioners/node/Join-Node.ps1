@@ -3,10 +3,11 @@
 Joins this machine to a cluster as a node.
 
 .DESCRIPTION
-Checks first that the machine is as planned, then runs kubeadm with the configuration that imagegen join-data
-wrote, starts the kubelet with the arguments that kubeadm gives it and other services in their order, and waits
-until the kubelet has its certificate and says that it is well.
+Checks first that the machine is as planned (digests and configuration, not what others change), runs kubeadm with
+the configuration that imagegen join-data wrote, starts the kubelet with the arguments that kubeadm gives it and
+other services in their order, and waits until the kubelet has its certificate and says that it is well.
 The configuration holds a secret: it is removed, whatever the outcome, and never shown.
+What it does is in C:\imagegen\state\node.log, why it failed in errors.log beside it and in the event log.
 Exit codes: 0 joined, 1 failed, 2 plan or scripts refused, 8 drift.
 
 .PARAMETER Configuration
@@ -45,17 +46,25 @@ $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
 # Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
 if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
+. "$PSScriptRoot/../engine/Reason.ps1"
 $code = 1
 try {
+    # Every script against its digest, before one of them is loaded.
+    $null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
+    if ($LASTEXITCODE -ne 0) {
+        $code = $LASTEXITCODE
+        throw 'plan and scripts do not fit together'
+    }
+    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
     if ($Stage -in 'all', 'before') {
-        # Also holds every script against its digest, before one of them is loaded.
+        # Digests and configuration; what asks for a program that starts late waits for it.
+        Wait-Defender -Seconds ([Math]::Min(300, $TimeoutSeconds))
         & "$PSScriptRoot/Test-Node.ps1" -Platform $Platform
         if ($LASTEXITCODE -ne 0) {
             $code = $LASTEXITCODE
             throw 'this machine is not as planned, so it does not join'
         }
     }
-    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
     if ($Stage -in 'all', 'before') { Initialize-Join -Seconds $TimeoutSeconds }
     if ($Stage -eq 'before') { Start-Watch -Seconds $TimeoutSeconds }
     if ($Stage -eq 'watch') { Watch-Join -Seconds $TimeoutSeconds }
@@ -64,7 +73,9 @@ try {
     if ($Stage -eq 'network') { Restore-Network -Seconds $TimeoutSeconds }
     $code = 0
 } catch {
-    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+    $message = $_.Exception.Message
+    Write-NodeReason -Root $root -Source "Join-Node -Stage $Stage" -Message $message
+    if ($null -ne (Get-Command -Name 'Send-Alarm' -ErrorAction SilentlyContinue)) { Send-Alarm -Text $message }
 } finally {
     if ($Stage -in 'all', 'after') {
         foreach ($path in $Configuration, $Discovery) {

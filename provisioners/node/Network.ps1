@@ -16,13 +16,15 @@ function Read-NodeText {
     }
 }
 
-# What kubectl says as this node. It may warn besides.
+# What kubectl says as this node. It may warn besides. $null for what is optional and not there.
 function Get-ClusterObject {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments)
+    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments,
+        [switch] $Optional)
     $all = @('get') + $Arguments + @('--output', 'json', '--kubeconfig', "$($Facts.conf)\kubelet.conf")
     $result = Invoke-Program -Program "$($Facts.kubectl)" -Arguments $all
     $text = "$($result.output)"
+    if ($Optional -and $result.exitCode -ne 0 -and $text -cmatch 'NotFound') { return $null }
     if ($result.exitCode -ne 0) { throw "kubectl get $Arguments exited with $($result.exitCode): $($text.Trim())" }
     $first = $text.IndexOf('{')
     $last = $text.LastIndexOf('}')
@@ -45,7 +47,8 @@ function Wait-NodeNetwork {
     param([Parameter(Mandatory)] [hashtable] $Facts)
     $name = Get-NodeName -Facts $Facts
     while ($true) {
-        $node = Get-ClusterObject -Facts $Facts -Arguments @('node', $name)
+        # From 1.34 on kubeadm may be done before the kubelet has made the node's object.
+        $node = Get-ClusterObject -Facts $Facts -Arguments @('node', $name) -Optional
         $share = Get-Field -InputObject (Get-Field -InputObject $node -Name 'spec') -Name 'podCIDR'
         $status = Get-Field -InputObject $node -Name 'status'
         $address = @(Get-Field -InputObject $status -Name 'addresses') |
@@ -218,8 +221,17 @@ function Restore-Network {
     Start-Deadline -Name 'the network' -Seconds $Seconds
     if (-not $facts.ContainsKey('network')) { return }
     $path = Get-NetworkPath -Facts $facts
-    if (Test-Path -LiteralPath $path) {
-        Initialize-Bridge -Facts $facts -Text (Read-NodeText -Path $path)
+    if (-not (Test-Path -LiteralPath $path)) { return }
+    # The host network service starts late, and a task is not started again because its program failed.
+    while ($true) {
+        try {
+            Initialize-Bridge -Facts $facts -Text (Read-NodeText -Path $path)
+            return
+        } catch {
+            Write-NodeLine -Text "the bridge is not there yet: $($_.Exception.Message)"
+        }
+        $null = Get-TimeLeft -Doing 'bringing back the bridge'
+        Start-Sleep -Seconds 1
     }
 }
 

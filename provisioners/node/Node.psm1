@@ -12,6 +12,7 @@ $script:Root = $Root
 . "$PSScriptRoot/Network.ps1"
 . "$PSScriptRoot/Proxy.ps1"
 . "$PSScriptRoot/Diagnosis.ps1"
+. "$PSScriptRoot/Payload.ps1"
 . $Platform
 
 # node.conf as a table of lists: a line is `name=value`, and a name may come several times.
@@ -57,11 +58,32 @@ function Invoke-Kubeadm {
     Write-NodeLine -Text "kubeadm $($Arguments[0]) is done"
 }
 
-# Text to whoever watches.
+# Text to whoever watches, and to the log that stays.
 function Write-NodeLine {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Text)
     Write-Information -MessageData "imagegen: $Text" -InformationAction Continue
+    $folder = Join-Path -Path $script:Root -ChildPath 'state'
+    $null = [IO.Directory]::CreateDirectory($folder)
+    $time = [DateTime]::UtcNow.ToString('yyyy-MM-ddTHH:mm:ssZ', [cultureinfo]::InvariantCulture)
+    [IO.File]::AppendAllText("$folder/node.log", "$time $Text`n")
+}
+
+# Where an operator looks who cannot sign in: the event log, and the serial port that the platform shows. One that
+# fails must not hide the other, nor the reason that is told.
+function Send-Alarm {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Text)
+    Start-Deadline -Name 'the alarm' -Seconds 60
+    try {
+        Write-EventLine -Text (Protect-Text -Text $Text)
+        $facts = Get-NodeFact
+        if ($facts.ContainsKey('serial')) {
+            Write-SerialLine -Port "$($facts.serial)" -Text "imagegen: $(Protect-Text -Text $Text)"
+        }
+    } catch {
+        Write-NodeLine -Text "the failure could not be told elsewhere: $($_.Exception.Message)"
+    }
 }
 
 # A property of an object that may lack it: $null then, where strict mode would throw.
@@ -106,7 +128,28 @@ function Stop-NodeService {
     }
 }
 
-# What a join stands on: no join before it, and a runtime that runs.
+# Defender answers some time after the start of the machine. A failure that lasts is for the comparison to tell.
+function Wait-Defender {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    Start-Deadline -Name 'Defender' -Seconds $Seconds
+    if ($null -eq (Get-ServiceConfig -Name 'WinDefend')) { return }
+    $until = [DateTime]::UtcNow.AddSeconds($Seconds)
+    while ($true) {
+        try {
+            $null = Get-DefenderExclusion -Kind 'process'
+            return
+        } catch {
+            if ([DateTime]::UtcNow -ge $until) {
+                Write-NodeLine -Text "Defender does not answer: $($_.Exception.Message)"
+                return
+            }
+        }
+        Start-Sleep -Seconds 1
+    }
+}
+
+# What a join stands on: no join before it, nothing of one that failed, and a runtime that runs.
 function Initialize-Join {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [int] $Seconds)
@@ -115,9 +158,9 @@ function Initialize-Join {
     if (Test-Path -LiteralPath "$($facts.conf)\kubelet.conf" -PathType Leaf) {
         throw 'this node has joined already: run Reset-Node.ps1 first'
     }
-    # Left by a join that failed: kubeadm refuses to go on with the one, and the other is of that join.
-    $left = "$($facts.conf)\bootstrap-kubelet.conf", (Get-WatchLog)
-    foreach ($path in $left + (Get-ArgumentPath -Facts $facts)) {
+    # Of a join that failed: its kubelet holds port 10250, and kubeadm refuses to go on with its files.
+    Stop-NodeService -Names 'kubelet'
+    foreach ($path in @(Get-WatchLog) + @($facts.joined) + @(Get-ArgumentPath -Facts $facts)) {
         if (Test-Path -LiteralPath $path -PathType Leaf) { Remove-Item -LiteralPath $path -Force }
     }
     $null = Update-CommandLine
@@ -257,12 +300,45 @@ function Complete-Join {
     Start-Proxy -Facts $facts
 }
 
-# Takes a folder's content away; the folder keeps its access.
+# Takes a folder's content away; the folder keeps its access. Of a link the link alone: Remove-Item of 5.1 would
+# walk through it.
 function Clear-Folder {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path)
-    if (Test-Path -LiteralPath $Path -PathType Container) {
-        Get-ChildItem -LiteralPath $Path -Force | Remove-Item -Recurse -Force
+    if (-not (Test-Path -LiteralPath $Path -PathType Container)) { return }
+    foreach ($item in @(Get-ChildItem -LiteralPath $Path -Force)) {
+        if (-not $item.PSIsContainer) {
+            [IO.File]::SetAttributes($item.FullName, 'Normal')
+            [IO.File]::Delete($item.FullName)
+            continue
+        }
+        if (-not ($item.Attributes -band [IO.FileAttributes]::ReparsePoint)) { Clear-Folder -Path $item.FullName }
+        [IO.Directory]::Delete($item.FullName, $false)
+    }
+}
+
+# Recovery actions would start a service again that is being stopped. Gives what there was, by service.
+function Suspend-Recovery {
+    [CmdletBinding()]
+    param([string[]] $Names = @())
+    $kept = @{}
+    foreach ($name in Select-Service -Names $Names) {
+        $binary = Get-RegistryValue -Key (Get-ServiceKey -Name $name) -Name 'FailureActions'
+        if ($null -eq $binary) { continue }
+        $kept[$name] = ConvertFrom-FailureAction -Hex $binary.data
+        Set-ServiceFailure -Name $name -ResetSeconds 0 -Actions @()
+    }
+    $kept
+}
+
+# With time of its own, because that of what failed may be over.
+function Restore-Recovery {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Kept)
+    Start-Deadline -Name 'recovery actions' -Seconds 60
+    foreach ($name in @($Kept.Keys)) {
+        $failure = $Kept[$name]
+        Set-ServiceFailure -Name $name -ResetSeconds $failure.resetSeconds -Actions @($failure.actions)
     }
 }
 
@@ -288,75 +364,66 @@ function Reset-Cluster {
     param([Parameter(Mandatory)] [int] $Seconds)
     $facts = Get-NodeFact
     Start-Deadline -Name 'the reset' -Seconds $Seconds
-    Stop-NodeService -Names $facts.after
-    Set-ServiceStart -Name 'kubelet' -StartType 'manual'
-    Stop-NodeService -Names 'kubelet'
-    Start-NodeService -Names $facts.runtime
-    # Containers are removed through the runtime.
-    Invoke-Kubeadm -Facts $facts -Arguments @('reset', '--force', '--cri-socket', "$($facts.endpoint)")
-    Stop-Flannel -Facts $facts
-    Clear-HostNetwork
-    foreach ($path in $facts.empty) { Clear-Folder -Path $path }
-    $left = @('kubelet.conf', 'bootstrap-kubelet.conf', 'pki\ca.crt' | ForEach-Object { "$($facts.conf)\$_" })
-    foreach ($path in $left + (Get-ArgumentPath -Facts $facts)) {
-        if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
+    $kept = Suspend-Recovery -Names (@($facts.after) + @('kubelet'))
+    try {
+        Stop-NodeService -Names $facts.after
+        Set-ServiceStart -Name 'kubelet' -StartType 'manual'
+        Stop-NodeService -Names 'kubelet'
+        Start-NodeService -Names $facts.runtime
+        # Containers are removed through the runtime.
+        Invoke-Kubeadm -Facts $facts -Arguments @('reset', '--force', '--cri-socket', "$($facts.endpoint)")
+        Stop-Flannel -Facts $facts
+        Clear-HostNetwork
+        foreach ($path in $facts.empty) { Clear-Folder -Path $path }
+        foreach ($path in @($facts.joined) + @(Get-ArgumentPath -Facts $facts)) {
+            if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
+        }
+    } finally {
+        Restore-Recovery -Kept $kept
     }
+    Write-NodeLine -Text 'this node has left its cluster'
 }
 
-# A plan of another machine or of an older Kubernetes is no upgrade; minors are taken one at a time.
-function Assert-Upgrade {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] $From, [Parameter(Mandatory)] $To)
-    foreach ($name in 'schema', 'target', 'windows') {
-        if ($From.$name -cne $To.$name) { throw "the payload's $name is $($To.$name), this node's $($From.$name)" }
-    }
-    $old = [version]$From.kubernetes
-    $new = [version]$To.kubernetes
-    if ($new -lt $old -or $new.Major -ne $old.Major -or $new.Minor -gt $old.Minor + 1) {
-        throw "from Kubernetes $old to $new is no upgrade of at most one minor version"
-    }
-}
-
-# Unpacks a payload whose digest is the expected one, and puts it in the place of the one in use, which is kept in
-# the folder `previous`.
-function Install-Payload {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Payload, [Parameter(Mandatory)] [string] $Sha256)
-    $found = Get-Digest -Path $Payload
-    if ($found -cne $Sha256.ToLowerInvariant()) { throw "digest of $Payload is $found, expected is $Sha256" }
-    Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
-    $next = Join-Path -Path $script:Root -ChildPath 'next'
-    $previous = Join-Path -Path $script:Root -ChildPath 'previous'
-    foreach ($path in $next, $previous) {
-        if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Recurse -Force }
-        $null = [IO.Directory]::CreateDirectory($path)
-    }
-    [IO.Compression.ZipFile]::ExtractToDirectory((Resolve-NativePath -Path $Payload), $next)
-    $plans = foreach ($folder in $script:Root, $next) {
-        [IO.File]::ReadAllText("$folder/guest-plan.json") | ConvertFrom-Json
-    }
-    Assert-Upgrade -From $plans[0] -To $plans[1]
-    # By the digest that was given with the payload: signed scripts could not start to lay them.
-    foreach ($resource in @($plans[1].resources | Where-Object { $_.type -eq 'certificate' })) {
-        Add-StoreCertificate -Store $resource.properties.store -Content $resource.properties.content
-    }
-    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
-        Move-Item -LiteralPath "$($script:Root)/$name" -Destination "$previous/$name"
-        Move-Item -LiteralPath "$next/$name" -Destination "$($script:Root)/$name"
-    }
-    Remove-Item -LiteralPath $next -Recurse -Force
-    Write-NodeLine -Text "the plan is of Kubernetes $($plans[1].kubernetes) now"
-}
-
-# A program that runs cannot be replaced.
+# A program that runs cannot be replaced, and shims of running pods keep those of the runtime open.
 function Stop-Node {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [int] $Seconds)
     $facts = Get-NodeFact
     Start-Deadline -Name 'stopping services' -Seconds $Seconds
-    $names = @($facts.after) + @('kubelet')
-    for ($i = $facts.before.Count - 1; $i -ge 0; $i--) { $names += $facts.before[$i] }
-    Stop-NodeService -Names $names
+    $before = @($facts.before)
+    [array]::Reverse($before)
+    $kept = Suspend-Recovery -Names (@($facts.after) + @('kubelet') + $before)
+    try {
+        Stop-NodeService -Names (@($facts.after) + @('kubelet'))
+        Remove-Pod -Facts $facts
+        Stop-NodeService -Names $before
+    } finally {
+        Restore-Recovery -Kept $kept
+    }
+}
+
+# Through the runtime, which must run for it. The kubelet makes them again.
+function Remove-Pod {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    if (-not $Facts.ContainsKey('crictl')) { return }
+    Start-NodeService -Names $Facts.runtime
+    $arguments = @('--config', "$($Facts.crictlConf)", 'rmp', '--all', '--force')
+    $result = Invoke-Program -Program "$($Facts.crictl)" -Arguments $arguments
+    if ($result.exitCode -ne 0) {
+        throw "crictl rmp exited with $($result.exitCode): $(Protect-Text -Text $result.output)"
+    }
+    Write-NodeLine -Text 'pods are removed'
+}
+
+# As it ran before an upgrade that failed.
+function Start-Node {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    Start-Deadline -Name 'starting services' -Seconds $Seconds
+    Start-NodeService -Names $facts.before
+    Complete-Join -Seconds $Seconds
 }
 
 # With the programs of the next version in place: the cluster's configuration for them, then the services.
@@ -370,5 +437,6 @@ function Complete-Upgrade {
     Complete-Join -Seconds $Seconds
 }
 
-Export-ModuleMember -Function @('Complete-Join', 'Complete-Upgrade', 'Initialize-Join', 'Install-Payload',
-    'Join-Cluster', 'Reset-Cluster', 'Restore-Network', 'Save-Diagnosis', 'Start-Watch', 'Stop-Node', 'Watch-Join')
+Export-ModuleMember -Function @('Assert-Replaceable', 'Complete-Join', 'Complete-Upgrade', 'Expand-Payload',
+    'Initialize-Join', 'Join-Cluster', 'Reset-Cluster', 'Restore-Network', 'Restore-Payload', 'Save-Diagnosis',
+    'Send-Alarm', 'Start-Node', 'Start-Watch', 'Stop-Node', 'Switch-Payload', 'Wait-Defender', 'Watch-Join')

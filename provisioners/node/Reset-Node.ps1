@@ -4,9 +4,8 @@ Takes this node out of its cluster, ready to join again.
 
 .DESCRIPTION
 Stops the node's services, runs kubeadm reset, removes host networks, endpoints and load balancers, the state of
-the
-pod network and credentials, then has the engine bring folders, access rights, links and services back to what the
-plan says. Drain the node and delete it from the cluster first.
+the pod network and credentials, then has the engine bring every resource of scope node back to what the plan says.
+Drain the node and delete it from the cluster first.
 Exit codes: 0 done, 1 failed, 2 plan or scripts refused.
 
 .PARAMETER TimeoutSeconds
@@ -30,13 +29,21 @@ $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
 # Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
 if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
+. "$PSScriptRoot/../engine/Reason.ps1"
 $code = 1
 try {
+    # Every script against its digest, before one of them is loaded.
+    $null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
+    if ($LASTEXITCODE -ne 0) {
+        $code = $LASTEXITCODE
+        throw 'plan and scripts do not fit together'
+    }
     Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
     Reset-Cluster -Seconds $TimeoutSeconds
-    & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'install' -Platform $Platform
+    & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Platform $Platform
     $code = $LASTEXITCODE
+    if ($code -ne 0) { throw 'the node has left its cluster, but the machine is not as planned again' }
 } catch {
-    [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+    Write-NodeReason -Root $root -Source 'Reset-Node' -Message $_.Exception.Message
 }
 exit $code

@@ -3,8 +3,8 @@
 Tells whether this machine still is as it was planned.
 
 .DESCRIPTION
-Compares every lasting resource of the plan with the machine and changes nothing. Whether services run and how they
-start is not compared: a node that has joined differs in that from its image.
+Compares every resource of scope node with the machine and changes nothing. Properties that others change on a node
+are not compared, such as the kubelet's start type or the rights of folders that it sets itself.
 Exit codes: 0 no drift, 2 plan or scripts refused, 8 drift.
 
 .PARAMETER Format
@@ -30,7 +30,7 @@ $root = Split-Path -Path $PSScriptRoot
 if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
 $report = Join-Path -Path $root -ChildPath 'state/drift.json'
 if ([IO.File]::Exists($report)) { [IO.File]::Delete($report) }
-$arguments = @{ Phase = 'firstboot'; Mode = 'test'; Report = $report; Platform = $Platform }
+$arguments = @{ Phase = 'node'; Mode = 'test'; Report = $report; Platform = $Platform }
 if ($Format -eq 'text') {
     & "$PSScriptRoot/../engine/Invoke-Plan.ps1" @arguments
     exit $LASTEXITCODE

@@ -1,8 +1,14 @@
-# A local account. A plan makes none: it would have to hold the password.
+# A local account. A plan makes none: it would have to hold the password. `closed` holds where the account is no
+# way in: absent, disabled, or the built-in administrator, which the platform hands to its customer.
 function Get-localUserResource {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $userName)
-    @{ ensure = (Get-UserState -Name $userName) }
+    param([Parameter(Mandatory)] [string] $userName, [string] $ensure)
+    $found = Get-UserState -Name $userName
+    if ($ensure -eq 'closed') {
+        $closed = $found -in 'absent', 'disabled' -or (Test-BuiltInAdministrator -Name $userName)
+        if ($closed) { $found = 'closed' }
+    }
+    @{ ensure = $found }
 }
 
 function Set-localUserResource {
@@ -11,5 +17,7 @@ function Set-localUserResource {
     if ((Get-UserState -Name $userName) -eq 'absent') {
         throw "there is no account $userName, and plans make none"
     }
-    Set-UserState -Name $userName -State $ensure
+    $state = $ensure
+    if ($ensure -eq 'closed') { $state = 'disabled' }
+    Set-UserState -Name $userName -State $state
 }

@@ -138,7 +138,7 @@ fn mime(config: &Document, secrets: &Secrets, places: &Places) -> String {
     for (kind, name, body) in [
         ("text/cloud-config", "join-config.yaml", public),
         ("text/cloud-config", "join-secret.yaml", cloud_config(&secret, None)),
-        ("text/x-shellscript", "join.ps1", run(places)),
+        ("text/x-shellscript", "join.ps1", format!("$ErrorActionPreference = 'Stop'\n{}", run(places))),
     ] {
         let (encoding, body) = transfer(body);
         let _ = writeln!(

@@ -319,7 +319,11 @@ impl Listing {
     fn access(&mut self, machine: &Machine) {
         let users = machine.all::<LocalUser>().filter(|(it, _)| it.ensure != EnsureUser::Absent);
         self.section("Build accounts", users, |listing, (it, origin)| {
-            let state = if it.ensure == EnsureUser::Present { "enabled" } else { "disabled" };
+            let state = match it.ensure {
+                EnsureUser::Present => "enabled",
+                EnsureUser::Closed => "no way in: absent, disabled, or the platform's built-in administrator",
+                EnsureUser::Disabled | EnsureUser::Absent => "disabled",
+            };
             listing.line_from(&format!("{} {state}", it.user_name), origin);
         });
         let winrm = machine.resources.values().filter_map(|placed| match &placed.kind {

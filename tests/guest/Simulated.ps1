@@ -441,17 +441,21 @@ function Test-WinrmListener {
     $null -ne (Get-Simulation -Area 'listeners' -Name $Transport)
 }
 
+# A listener is the thumbprint of its certificate, whose private key is in the area keys and goes with it.
 function New-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
     Confirm-Simulation -Ability 'New-WinrmListener'
-    Set-Simulation -Area 'listeners' -Name $Transport -Value '*'
+    Set-Simulation -Area 'listeners' -Name $Transport -Value 'A1B2'
+    Set-Simulation -Area 'keys' -Name 'A1B2' -Value 'private'
 }
 
 function Remove-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
     Confirm-Simulation -Ability 'Remove-WinrmListener'
+    $thumbprint = Get-Simulation -Area 'listeners' -Name $Transport
+    if ($null -ne $thumbprint) { Set-Simulation -Area 'keys' -Name $thumbprint -Value $null }
     Set-Simulation -Area 'listeners' -Name $Transport -Value $null
 }
 
@@ -473,6 +477,13 @@ function Get-UserState {
     param([string] $Name)
     $state = Get-Simulation -Area 'users' -Name $Name
     if ($null -eq $state) { 'absent' } else { $state }
+}
+
+# An account whose name is in the area administrators has the relative id 500.
+function Test-BuiltInAdministrator {
+    [CmdletBinding()]
+    param([string] $Name)
+    $null -ne (Get-Simulation -Area 'administrators' -Name $Name)
 }
 
 function Set-UserState {
@@ -767,6 +778,18 @@ function Add-StoreCertificate {
     Confirm-Simulation -Ability 'Add-StoreCertificate'
     $all = @(Open-CertificateStore -Store $Store -Access 'ReadWrite') + @($Content)
     Set-Simulation -Area 'certificates' -Name $Store -Value ($all -join ' ')
+}
+
+function Write-EventLine {
+    [CmdletBinding()]
+    param([string] $Text)
+    Set-Simulation -Area 'os' -Name 'event' -Value $Text
+}
+
+function Write-SerialLine {
+    [CmdletBinding()]
+    param([string] $Port, [string] $Text)
+    Set-Simulation -Area 'os' -Name 'serial' -Value "$Port $Text"
 }
 
 function Remove-StoreCertificate {

@@ -16,7 +16,8 @@ function New-NodeWorld {
     $facts += @('endpoint=npipe:////./pipe/x', 'conf=C:\etc\kubernetes', 'kubeletRoot=C:\var\lib\kubelet')
     $facts += @('arguments=C:\var\lib\kubelet\kubeadm-flags.env')
     $facts += @('proxyConf=C:\var\lib\kube-proxy\kubeconfig.conf', 'log=C:\var\log', 'empty=C:\run\flannel')
-    $facts += @('before=containerd', 'after=kube-proxy')
+    $facts += @('before=containerd', 'after=kube-proxy', 'joined=C:\etc\kubernetes\kubelet.conf')
+    $facts += @('joined=C:\etc\kubernetes\bootstrap-kubelet.conf', 'joined=C:\etc\kubernetes\pki\ca.crt')
     [IO.File]::WriteAllText("$world/C/imagegen/node.conf", ($facts -join "`n"))
     foreach ($folder in 'etc/kubernetes', 'run/flannel', 'var/log/kubelet') {
         $null = [IO.Directory]::CreateDirectory("$world/C/$folder")
@@ -78,6 +79,14 @@ function Test-NodeLife {
     Assert-Run -Name 'arguments are added' -Run (Invoke-Engine -World $world -Phase 'join') -Code 0
     [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
     Assert-Run -Name 'a join that fails' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
+    $told = [IO.File]::ReadAllText("$world/C/imagegen/state/errors.log")
+    Assert-That -Name 'a join that failed says why' -Holds $told.Contains('Join-Node -Stage all: ') -Detail $told
+    $told = Get-Simulation -Area 'os' -Name 'event'
+    Assert-That -Name 'and says it in the event log' -Holds ($null -ne $told) -Detail $told
+    # What a failed kubeadm leaves: its preflight refuses the file and the port of a kubelet that runs.
+    $null = [IO.Directory]::CreateDirectory("$conf/pki")
+    [IO.File]::WriteAllText("$conf/pki/ca.crt", 'old')
+    Set-ServiceConfig -Name 'kubelet' -Change @{ state = 'running' }
     Assert-Kubelet -Name 'a join that failed' -StartType 'manual' -State 'stopped' -Arguments ''
     $there = [IO.File]::Exists("$conf/join-config.yaml")
     Assert-That -Name 'the secret is gone after a failure' -Holds (-not $there)
@@ -90,6 +99,8 @@ function Test-NodeLife {
     [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
     $run = Invoke-NodeScript -World $world -Name 'Join-Node'
     Assert-Run -Name 'a node joins' -Run $run -Code 0 -Text 'the kubelet is registered and well'
+    $left = [IO.File]::Exists("$conf/pki/ca.crt")
+    Assert-That -Name 'the authority of the failed join is gone' -Holds (-not $left)
     Assert-That -Name 'no secret is told' -Holds (-not $run.text.Contains('0123456789abcdef')) -Detail $run.text
     $there = [IO.File]::Exists("$conf/join-config.yaml")
     Assert-That -Name 'the secret is gone after a join' -Holds (-not $there)
@@ -159,6 +170,53 @@ function Test-Upgrade {
     Assert-That -Name 'the payload before is kept' -Holds $kept
     $kubelet = Get-ServiceConfig -Name 'kubelet'
     Assert-That -Name 'the kubelet runs again' -Holds ($kubelet['state'] -eq 'running')
+    Test-FailedUpgrade -World $world -Zip $zip -Digest $digest
+}
+
+# An upgrade that fails puts the plan back that was in use, and a reset that fails leaves recovery actions on.
+function Test-FailedUpgrade {
+    param([string] $World, [string] $Zip, [string] $Digest)
+    $plan = "$World/C/imagegen/guest-plan.json"
+    $before = [IO.File]::ReadAllText($plan)
+    $key = Get-ServiceKey -Name 'kubelet'
+    $recovery = Get-RegistryValue -Key $key -Name 'FailureActions'
+    $upgrade = 'C:\k\kubeadm.exe upgrade node'
+    Set-Simulation -Area 'programs' -Name $upgrade -Value @{ exitCode = 1; output = 'no' }
+    $run = Invoke-NodeScript -World $World -Name 'Upgrade-Node' -With @{ Payload = $Zip; Sha256 = $Digest }
+    Assert-Run -Name 'an upgrade that fails' -Run $run -Code 1
+    $told = [IO.File]::ReadAllText("$World/C/imagegen/state/errors.log")
+    $holds = $told.Contains('the plan that was in use is back')
+    Assert-That -Name 'the old plan is back' -Holds $holds -Detail $told
+    Assert-That -Name 'byte for byte' -Holds ([IO.File]::ReadAllText($plan) -ceq $before)
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    Assert-That -Name 'and the node runs' -Holds ($kubelet['state'] -eq 'running')
+    $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
+    Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 1; output = 'no' }
+    Assert-Run -Name 'a reset that fails' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 1
+    $found = Get-RegistryValue -Key $key -Name 'FailureActions'
+    $holds = $found['data'] -ceq $recovery['data']
+    Assert-That -Name 'recovery actions are as before' -Holds $holds -Detail $found
+}
+
+# The first start of a clone. The platform has renamed the built-in administrator, gave it to its customer, or left
+# an account of the build; the key of the build's listener goes in any case.
+function Test-Clone {
+    param([string] $Source)
+    foreach ($kind in 'customer', 'gone', 'left') {
+        $world = New-InstalledWorld -Source $Source
+        New-WinrmListener -Transport 'HTTPS'
+        $users = @{ customer = 'present'; gone = $null; left = 'present' }
+        Set-Simulation -Area 'users' -Name 'packer' -Value $users[$kind]
+        if ($kind -eq 'customer') { Set-Simulation -Area 'administrators' -Name 'packer' -Value '500' }
+        Assert-Run -Name "a clone: $kind" -Run (Invoke-NodeScript -World $world -Name 'Initialize-Clone') -Code 0
+        $expected = @{ customer = 'present'; gone = 'absent'; left = 'disabled' }[$kind]
+        $found = Get-UserState -Name 'packer'
+        Assert-That -Name "a clone: $kind, the account" -Holds ($found -eq $expected) -Detail $found
+        $left = Get-Simulation -Area 'keys' -Name 'A1B2'
+        Assert-That -Name "a clone: $kind, no private key" -Holds ($null -eq $left) -Detail $left
+        $left = Test-WinrmListener -Transport 'HTTPS'
+        Assert-That -Name "a clone: $kind, no listener" -Holds (-not $left)
+    }
 }
 
 function Assert-Bridge {
@@ -299,4 +357,5 @@ function Test-NodeCase {
     Test-NodeNetwork -Source $Source
     Test-NodeProxy -Source $Source
     Test-Upgrade -Source $Source
+    Test-Clone -Source $Source
 }

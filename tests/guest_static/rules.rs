@@ -75,7 +75,7 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 12] = [
+const LOADED: [&str; 14] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
@@ -85,6 +85,8 @@ const LOADED: [&str; 12] = [
     r#""$PSScriptRoot/Network.ps1""#,
     r#""$PSScriptRoot/Proxy.ps1""#,
     r#""$PSScriptRoot/Diagnosis.ps1""#,
+    r#""$PSScriptRoot/Payload.ps1""#,
+    r#""$PSScriptRoot/../engine/Reason.ps1""#,
     "$Platform",
     "$file.FullName",
     "$Meanwhile",

@@ -22,6 +22,8 @@ pub enum EnsureUser {
     Present,
     Disabled,
     Absent,
+    /// Absent, disabled, or the built-in administrator (RID 500), which a platform gives to its customer.
+    Closed,
 }
 
 /// A listener of Windows Remote Management.

@@ -55,6 +55,9 @@ pub struct ServiceSettings {
 pub struct ArgumentsFile {
     pub path: String,
     pub variable: String,
+    /// Flags that are not taken from the file: the plan's own value stands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

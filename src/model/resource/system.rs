@@ -34,6 +34,8 @@ pub enum TaskTrigger {
     Startup,
     /// Each night at three.
     Daily,
+    /// Each minute, for a program that runs for long: nothing happens while it still runs.
+    Minutely,
 }
 
 /// The active power plan.

@@ -1,0 +1,16 @@
+# Why a script ended, kept where others find it: text on the error stream alone reaches neither the history of a
+# task nor the log of a platform. Loaded by the scripts that a person, a task or a platform starts.
+function Write-NodeReason {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Root, [Parameter(Mandatory)] [string] $Source,
+        [Parameter(Mandatory)] [string] $Message)
+    [Console]::Error.WriteLine("imagegen: $Message")
+    $folder = Join-Path -Path $Root -ChildPath 'state'
+    $time = [DateTime]::UtcNow.ToString('yyyy-MM-ddTHH:mm:ssZ', [cultureinfo]::InvariantCulture)
+    try {
+        $null = [IO.Directory]::CreateDirectory($folder)
+        [IO.File]::AppendAllText("$folder/errors.log", "$time ${Source}: $Message`n")
+    } catch {
+        [Console]::Error.WriteLine("imagegen: $folder/errors.log: $($_.Exception.Message)")
+    }
+}

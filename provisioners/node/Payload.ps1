@@ -1,0 +1,123 @@
+# The payload of another version in the place of the one in use, and back. Loaded by Node.psm1.
+
+# The parts of a version that decide which of two is newer: `1.37.0-rc.1` comes before `1.37.0`.
+function ConvertTo-VersionPart {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Text)
+    $parts = $Text.Split('+')[0].Split([char[]]'-', 2)
+    # Sorts behind every pre-release.
+    $before = '~'
+    if ($parts.Count -gt 1) {
+        $before = [regex]::Replace($parts[1], '[0-9]+', { param($number) $number.Value.PadLeft(9, '0') })
+    }
+    @{ core = [version]$parts[0]; before = $before }
+}
+
+# A plan of another machine or of an older Kubernetes is no upgrade; minors are taken one at a time.
+function Assert-Upgrade {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $From, [Parameter(Mandatory)] $To)
+    foreach ($name in 'schema', 'target', 'windows') {
+        if ($From.$name -cne $To.$name) { throw "the payload's $name is $($To.$name), this node's $($From.$name)" }
+    }
+    $old = ConvertTo-VersionPart -Text $From.kubernetes
+    $new = ConvertTo-VersionPart -Text $To.kubernetes
+    $older = $new.core -lt $old.core
+    if ($new.core -eq $old.core) { $older = [string]::CompareOrdinal($new.before, $old.before) -lt 0 }
+    if ($older -or $new.core.Major -ne $old.core.Major -or $new.core.Minor -gt $old.core.Minor + 1) {
+        throw "from Kubernetes $($From.kubernetes) to $($To.kubernetes) is no upgrade of at most one minor version"
+    }
+}
+
+# Folder of the payload that comes, or of the one that was.
+function Get-PayloadFolder {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [ValidateSet('next', 'previous')] [string] $Name)
+    Join-Path -Path $script:Root -ChildPath $Name
+}
+
+# Unpacks a payload whose digest is the expected one. The one in use is not touched.
+function Expand-Payload {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Payload, [Parameter(Mandatory)] [string] $Sha256)
+    $found = Get-Digest -Path $Payload
+    if ($found -cne $Sha256.ToLowerInvariant()) { throw "digest of $Payload is $found, expected is $Sha256" }
+    Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
+    $next = Get-PayloadFolder -Name 'next'
+    $null = [IO.Directory]::CreateDirectory($next)
+    Clear-Folder -Path $next
+    [IO.Compression.ZipFile]::ExtractToDirectory((Resolve-NativePath -Path $Payload), $next)
+    $plans = foreach ($folder in $script:Root, $next) {
+        [IO.File]::ReadAllText("$folder/guest-plan.json") | ConvertFrom-Json
+    }
+    Assert-Upgrade -From $plans[0] -To $plans[1]
+}
+
+# Files that the next plan puts on the machine.
+function Get-PlannedFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan)
+    foreach ($resource in $Plan.resources) {
+        if ($resource.type -eq 'artifact') { $resource.properties.path }
+        if ($resource.type -eq 'archive') { $resource.properties.members | ForEach-Object { $_.path } }
+    }
+}
+
+# Refuses an upgrade that would stop in its middle because a program keeps a file open.
+function Assert-Replaceable {
+    [CmdletBinding()]
+    param()
+    $next = Get-PayloadFolder -Name 'next'
+    $plan = [IO.File]::ReadAllText("$next/guest-plan.json") | ConvertFrom-Json
+    foreach ($path in @(Get-PlannedFile -Plan $plan)) {
+        if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { continue }
+        try {
+            [IO.File]::Open((Resolve-NativePath -Path $path), 'Open', 'ReadWrite', 'None').Dispose()
+        } catch {
+            throw "$path cannot be replaced: $($_.Exception.GetBaseException().Message)"
+        }
+    }
+}
+
+function Move-Payload {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $From, [Parameter(Mandatory)] [string] $To)
+    $null = [IO.Directory]::CreateDirectory($To)
+    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
+        if (-not (Test-Path -LiteralPath "$From/$name")) { continue }
+        Move-Item -LiteralPath "$From/$name" -Destination "$To/$name"
+    }
+}
+
+# Puts the unpacked payload in the place of the one in use, which is kept in the folder `previous`.
+function Switch-Payload {
+    [CmdletBinding()]
+    param()
+    $next = Get-PayloadFolder -Name 'next'
+    $previous = Get-PayloadFolder -Name 'previous'
+    $plan = [IO.File]::ReadAllText("$next/guest-plan.json") | ConvertFrom-Json
+    # By the digest that was given with the payload: signed scripts could not start to lay them.
+    foreach ($resource in @($plan.resources | Where-Object { $_.type -eq 'certificate' })) {
+        Add-StoreCertificate -Store $resource.properties.store -Content $resource.properties.content
+    }
+    Clear-Folder -Path $previous
+    Move-Payload -From $script:Root -To $previous
+    Move-Payload -From $next -To $script:Root
+    Write-NodeLine -Text "the plan is of Kubernetes $($plan.kubernetes) now"
+}
+
+# Back: what came is in `next` again. A part that had not been moved yet is where it was.
+function Restore-Payload {
+    [CmdletBinding()]
+    param()
+    $previous = Get-PayloadFolder -Name 'previous'
+    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
+        if (-not (Test-Path -LiteralPath "$previous/$name")) { continue }
+        $place = "$($script:Root)/$name"
+        if (Test-Path -LiteralPath $place) {
+            Move-Item -LiteralPath $place -Destination "$(Get-PayloadFolder -Name 'next')/$name"
+        }
+        Move-Item -LiteralPath "$previous/$name" -Destination $place
+    }
+    Write-NodeLine -Text 'the plan that was in use is in its place again'
+}

@@ -1,0 +1,460 @@
+//! A node's life after its image is sealed: what a plan compares on a node, undoes at a reset and starts
+//! again after a restart, held against what others do to the machine (`life/changes.json`).
+
+use std::collections::BTreeSet;
+
+use imagegen::catalog::Trees;
+use imagegen::guest::plan_json;
+use imagegen::model::choice::Cni;
+use imagegen::model::selection::ImageDefinition;
+use imagegen::model::version::{Version, VersionRange};
+use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::support::root;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Life {
+    #[expect(dead_code, reason = "for readers")]
+    note: String,
+    changes: Vec<Change>,
+    preflight: Preflight,
+    stays: Vec<Stay>,
+    long_running: Vec<LongRunning>,
+    pause: Pause,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Change {
+    stage: String,
+    by: String,
+    #[serde(default)]
+    kubernetes: Vec<String>,
+    #[serde(rename = "type")]
+    kind: String,
+    identity: Map<String, Value>,
+    property: String,
+    value: Option<Value>,
+    unless: Option<String>,
+    /// A program whose presence in the command line makes the row void.
+    without: Option<String>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preflight {
+    files: Vec<String>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stay {
+    path: String,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LongRunning {
+    program: String,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pause {
+    written: String,
+    kubernetes: VersionRange,
+    source: String,
+}
+
+fn read_life() -> Life {
+    let text = std::fs::read_to_string(root().join("tests/life/changes.json")).expect("changes.json");
+    serde_json::from_str(&text).expect("changes.json has its form")
+}
+
+/// A guest plan as the engine reads it, with what the rules ask of its selection.
+#[derive(Clone)]
+struct Node {
+    kubernetes: Version,
+    resources: Vec<Value>,
+    later: Vec<String>,
+}
+
+fn make_node(selection: &ImageDefinition, trees: &Trees) -> Option<Node> {
+    let plan = resolve_plan(selection, trees).ok()?;
+    let (guest, _) = predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
+    let text: Value = serde_json::from_str(&plan_json(&guest.plan)).expect("a plan is JSON");
+    Some(Node {
+        kubernetes: plan.kubernetes,
+        resources: text["resources"].as_array().expect("resources").clone(),
+        later: guest.later.iter().map(|it| it.path.clone()).collect(),
+    })
+}
+
+fn text<'a>(resource: &'a Value, name: &str) -> &'a str {
+    resource["properties"][name].as_str().unwrap_or_default()
+}
+
+fn is_below(path: &str, above: &str) -> bool {
+    let (path, above) = (path.to_lowercase(), above.to_lowercase());
+    path == above || path.strip_prefix(&above).is_some_and(|rest| rest.starts_with('\\'))
+}
+
+impl Node {
+    fn facts(&self, name: &str) -> Vec<&str> {
+        let conf =
+            self.resources.iter().find(|it| text(it, "path").ends_with(r"\node.conf")).expect("node.conf");
+        let lines = text(conf, "content").lines();
+        lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).collect()
+    }
+
+    fn find(&self, kind: &str, property: &str, value: &str) -> Option<&Value> {
+        self.resources.iter().find(|it| it["type"] == kind && text(it, property) == value)
+    }
+
+    /// The plan's command line of a service with what its file adds, as the engine joins them.
+    fn command_line(&self, service: &Value, file: &str) -> String {
+        let dropped: Vec<&str> = service["properties"]["argumentsFile"]["drop"]
+            .as_array()
+            .map(|flags| flags.iter().filter_map(Value::as_str).collect())
+            .unwrap_or_default();
+        let kept = file.split(' ').filter(|word| {
+            !dropped.iter().any(|flag| word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
+        });
+        [text(service, "commandLine")].into_iter().chain(kept).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Change {
+    fn concerns(&self, node: &Node, resource: &Value) -> bool {
+        let in_range =
+            |range: &String| range.parse::<VersionRange>().expect("a range").contains(&node.kubernetes);
+        let properties = &resource["properties"];
+        let same = |(name, value): (&String, &Value)| {
+            let found = properties[name].as_str().unwrap_or_default();
+            value == "*" || value.as_str().is_some_and(|value| value.eq_ignore_ascii_case(found))
+        };
+        resource["type"] == self.kind.as_str()
+            && (self.kubernetes.is_empty() || self.kubernetes.iter().any(in_range))
+            && self.identity.iter().all(same)
+            && !properties[&self.property].is_null()
+            && self.value.as_ref().is_none_or(|value| properties[&self.property] == *value)
+            && self.unless.as_ref().is_none_or(|name| properties[name].is_null())
+            && self.without.as_ref().is_none_or(|word| !text(resource, "commandLine").contains(word.as_str()))
+    }
+}
+
+/// What `Test-Node.ps1` and the gate of a join compare must not be what others change.
+fn find_compared_changes(life: &Life, node: &Node) -> Vec<String> {
+    let mut found = Vec::new();
+    for resource in &node.resources {
+        if resource.get("scope").is_some_and(|scope| scope != "node") {
+            continue;
+        }
+        let volatile: BTreeSet<&str> =
+            resource["volatile"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        for change in life.changes.iter().filter(|change| change.concerns(node, resource)) {
+            if !volatile.contains(change.property.as_str()) {
+                let Change { property, by, stage, source, .. } = change;
+                found.push(format!(
+                    "compared: {} `{property}`, set by {by} ({stage}; {source})",
+                    resource["name"]
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// A platform renames the built-in administrator, so no account of the build may be demanded by name.
+fn find_demanded_accounts(_: &Life, node: &Node) -> Vec<String> {
+    let users = node.resources.iter().filter(|it| it["type"] == "localUser" && it["phase"] == "firstboot");
+    users
+        .filter(|it| text(it, "ensure") != "closed")
+        .map(|it| format!("account: {} demands an account by its name", it["name"]))
+        .collect()
+}
+
+/// What is part of the build is taken back by a later resource of the same thing, or of a folder above it.
+fn find_build_leftovers(_: &Life, node: &Node) -> Vec<String> {
+    let identity = |it: &Value| {
+        ["serviceName", "path", "transport", "setting", "userName", "taskName"]
+            .into_iter()
+            .find_map(|name| it["properties"][name].as_str().map(str::to_lowercase))
+    };
+    let mut found = Vec::new();
+    for (at, resource) in node.resources.iter().enumerate().filter(|(_, it)| it["scope"] == "build") {
+        let own = identity(resource).expect("an identity");
+        let taken = node.resources[at + 1..].iter().any(|later| {
+            let other = identity(later).unwrap_or_default();
+            later["scope"] != "build" && later["type"] == resource["type"] && is_below(&own, &other)
+        });
+        if !taken {
+            found.push(format!("build: nothing takes {} back", resource["name"]));
+        }
+    }
+    found
+}
+
+/// After a reset nothing is left that a join made, and a second join finds nothing that kubeadm refuses.
+fn find_join_leftovers(life: &Life, node: &Node) -> Vec<String> {
+    let mut gone = node.facts("empty");
+    for name in ["joined", "arguments", "proxyFlags"] {
+        gone.extend(node.facts(name));
+    }
+    // Stop-Flannel removes the name of the node.
+    let flannel: Vec<String> = node.facts("flannel").iter().map(|it| format!(r"{it}\node-name")).collect();
+    gone.extend(flannel.iter().map(String::as_str));
+    let stays = |path: &str| life.stays.iter().any(|it| is_below(path, &it.path));
+    let is_gone = |path: &str| gone.iter().any(|it| is_below(path, it));
+    // A path whose step is not part of the plan is nobody's here.
+    let made_here = |path: &&String| {
+        if path.ends_with("node-name") && flannel.is_empty() {
+            return false;
+        }
+        let folder = path.rsplit_once('\\').map_or("", |(folder, _)| folder);
+        node.find("directory", "path", folder).is_some()
+    };
+    let later = node.later.iter().filter(made_here).filter(|path| !stays(path) && !is_gone(path));
+    let mut found: Vec<String> = later.map(|path| format!("reset: {path} stays behind")).collect();
+    let joined = node.facts("joined");
+    found.extend(
+        life.preflight
+            .files
+            .iter()
+            .filter(|path| !joined.contains(&path.as_str()))
+            .map(|path| format!("second join: kubeadm refuses {path} ({})", life.preflight.source)),
+    );
+    found
+}
+
+/// After a restart pods have their network, and a program that runs for long is not left to one start.
+fn find_lost_networks(life: &Life, node: &Node) -> Vec<String> {
+    let mut found = Vec::new();
+    for task in node.resources.iter().filter(|it| it["type"] == "scheduledTask") {
+        let arguments = task["properties"]["arguments"].to_string();
+        for program in &life.long_running {
+            if arguments.contains(&program.program) && text(task, "trigger") != "minutely" {
+                found.push(format!("restart: {} is started once ({})", task["name"], program.source));
+            }
+        }
+    }
+    let restores = |it: &Value| {
+        it["type"] == "scheduledTask"
+            && text(it, "trigger") == "startup"
+            && it["properties"]["arguments"].as_array().is_some_and(|all| all.contains(&json!("network")))
+    };
+    if !node.facts("bridge").is_empty() && !node.resources.iter().any(restores) {
+        found.push("restart: nothing brings the bridge back".to_owned());
+    }
+    found
+}
+
+/// The sandbox image of dockershim is the plan's, although kubeadm names its own behind it.
+fn find_foreign_pause(life: &Life, node: &Node) -> Vec<String> {
+    if !life.pause.kubernetes.contains(&node.kubernetes) {
+        return Vec::new();
+    }
+    let kubelet = node.find("service", "serviceName", "kubelet").expect("kubelet");
+    let line = node.command_line(kubelet, &life.pause.written);
+    let last = line.split(' ').filter(|word| word.starts_with("--pod-infra-container-image=")).next_back();
+    if last == Some(life.pause.written.as_str()) {
+        return vec![format!("pause: the cluster's image stands last ({})", life.pause.source)];
+    }
+    Vec::new()
+}
+
+/// A container's user, who is one of `Users` on Windows, writes into an emptyDir.
+fn find_unwritable_volumes(_: &Life, node: &Node) -> Vec<String> {
+    let pods = node.find("directory", "path", r"C:\var\lib\kubelet\pods").expect("the folder of pods");
+    if text(pods, "sddl").contains("(A;OICI;0x1301bf;;;BU)") {
+        return Vec::new();
+    }
+    vec!["emptyDir: users of containers cannot write".to_owned()]
+}
+
+type LifeRule = fn(&Life, &Node) -> Vec<String>;
+
+const RULES: [LifeRule; 7] = [
+    find_compared_changes,
+    find_demanded_accounts,
+    find_build_leftovers,
+    find_join_leftovers,
+    find_lost_networks,
+    find_foreign_pause,
+    find_unwritable_volumes,
+];
+
+fn apply_rules(life: &Life, node: &Node) -> Vec<String> {
+    RULES.iter().flat_map(|rule| rule(life, node)).collect()
+}
+
+fn select(target: &str, kubernetes: &str) -> ImageDefinition {
+    ImageDefinition {
+        target: Some(target.to_owned()),
+        kubernetes: Some(kubernetes.to_owned()),
+        ..ImageDefinition::default()
+    }
+}
+
+#[test]
+fn every_selection_outlives_what_others_do() {
+    let (life, trees) = (read_life(), read_trees(None).expect("the catalog"));
+    let mut seen = 0;
+    for (number, minor) in trees.catalog.kubernetes_minors().into_iter().enumerate() {
+        let line = trees.catalog.kubernetes(minor).expect("line");
+        for (at, access) in line.host_access.iter().enumerate() {
+            for (turn, runtime) in line.runtimes.iter().enumerate() {
+                // Every network meets every other choice in some line.
+                let turns = number + at + turn;
+                for (step, cni) in Cni::ALL.iter().enumerate().skip(turns % 3).step_by(3) {
+                    let windows = &line.windows[(at + turn + step) % line.windows.len()].value;
+                    let target = if (at + turn + step) % 4 == 0 { "host" } else { "azure" };
+                    let selection = ImageDefinition {
+                        windows: Some(windows.clone()),
+                        cni: Some(*cni),
+                        host_access: access.name.parse().ok(),
+                        runtime: runtime.name.parse().ok(),
+                        ..select(target, line.latest.as_str())
+                    };
+                    let Some(node) = make_node(&selection, &trees) else { continue };
+                    let found = apply_rules(&life, &node);
+                    assert!(found.is_empty(), "{selection:?}:\n{}", found.join("\n"));
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+fn with_node(node: &Node, edit: impl FnOnce(&mut Vec<Value>)) -> Node {
+    let mut node = node.clone();
+    edit(&mut node.resources);
+    node
+}
+
+fn named<'a>(resources: &'a mut [Value], name: &str) -> &'a mut Value {
+    resources.iter_mut().find(|it| it["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// Each defect that once was in every image, put back into a plan.
+#[test]
+fn each_rule_finds_its_defect() {
+    let (life, trees) = (read_life(), read_trees(None).expect("the catalog"));
+    let make = |selection: ImageDefinition| make_node(&selection, &trees).expect("a plan");
+    let old = make(select("azure", "1.31.14"));
+    let docker = make(ImageDefinition { runtime: "docker".parse().ok(), ..select("azure", "1.20.0") });
+    let services = ImageDefinition {
+        host_access: "services".parse().ok(),
+        cni: "flannel-overlay".parse().ok(),
+        ..select("azure", "1.20.0")
+    };
+    let services = make(services);
+    let bridge = make(ImageDefinition { cni: "win-bridge".parse().ok(), ..select("azure", "1.36.4") });
+    let drop_field = |field: &'static str, name: &'static str, node: &Node| {
+        with_node(node, |all| {
+            named(all, name).as_object_mut().expect("an object").remove(field).expect("the field");
+        })
+    };
+    let set = |name: &'static str, property: &'static str, value: Value, node: &Node| {
+        with_node(node, |all| named(all, name)["properties"][property] = value)
+    };
+    let conf = |line: &'static str, node: &Node| {
+        with_node(node, |all| {
+            let content = &mut named(all, "node/facts")["properties"]["content"];
+            let text = content.as_str().expect("text").replace(line, "x=");
+            assert_ne!(*content, json!(text), "{line}");
+            *content = json!(text);
+        })
+    };
+    let forget = |name: &'static str, node: &Node| with_node(node, |all| all.retain(|it| it["name"] != name));
+    let cases: Vec<(&str, Node)> = vec![
+        (
+            "compared: \"directories/log-containers\" `sddl`",
+            drop_field("volatile", "directories/log-containers", &old),
+        ),
+        (
+            "compared: \"directories/kubelet-1.31\" `sddl`",
+            drop_field("volatile", "directories/kubelet-1.31", &old),
+        ),
+        (
+            "compared: \"kubernetes/kubelet-service-logged\" `startType`",
+            drop_field("volatile", "kubernetes/kubelet-service-logged", &old),
+        ),
+        ("compared: \"cloudbase-init/service\"", drop_field("scope", "cloudbase-init/service", &old)),
+        (
+            "compared: \"cloudbase-init/setup-complete\"",
+            drop_field("scope", "cloudbase-init/setup-complete", &old),
+        ),
+        ("compared: \"checks/containerd-running\"", drop_field("scope", "checks/containerd-running", &old)),
+        (
+            "compared: \"kubernetes/kubelet-service-logged\" `commandLine`",
+            set("kubernetes/kubelet-service-logged", "argumentsFile", Value::Null, &old),
+        ),
+        ("account: ", set("firstboot/build-user", "ensure", json!("disabled"), &old)),
+        ("build: nothing takes \"containerd/running\" back", forget("seal/containerd", &old)),
+        ("reset: C:\\etc\\kubernetes\\pki\\ca.crt", conf(r"joined=C:\etc\kubernetes\pki\ca.crt", &old)),
+        ("second join: kubeadm refuses", conf(r"joined=C:\etc\kubernetes\bootstrap-kubelet.conf", &old)),
+        ("reset: C:\\var\\lib\\kubelet\\config.yaml", conf(r"empty=C:\var\lib\kubelet", &old)),
+        ("restart: \"cni/flanneld\"", set("cni/flanneld", "trigger", json!("startup"), &services)),
+        (
+            "restart: \"docker/host-network\"",
+            set("docker/host-network", "trigger", json!("startup"), &docker),
+        ),
+        ("restart: nothing brings the bridge back", forget("cni/bridge", &bridge)),
+        (
+            "pause: ",
+            with_node(&docker, |all| {
+                let file = &mut named(all, "kubernetes/kubelet-service")["properties"]["argumentsFile"];
+                file.as_object_mut().expect("an object").remove("drop").expect("drop");
+            }),
+        ),
+        (
+            "emptyDir: ",
+            set("directories/kubelet-pods", "sddl", json!("O:BAG:SYD:PAI(A;OICI;0x1200a9;;;BU)"), &docker),
+        ),
+    ];
+    for (expected, node) in cases {
+        let found = apply_rules(&life, &node);
+        assert!(found.iter().any(|it| it.starts_with(expected)), "{expected}: {found:?}");
+    }
+}
+
+/// A fact without a source that a reader can open is an opinion.
+#[test]
+fn every_row_has_a_source() {
+    let life = read_life();
+    let sources = life.changes.iter().map(|it| &it.source);
+    let sources = sources.chain(life.stays.iter().map(|it| &it.source));
+    for source in sources.chain(life.long_running.iter().map(|it| &it.source)) {
+        let opens =
+            ["https://", "derived: ", "kubernetes/kubernetes@"].iter().any(|form| source.starts_with(form));
+        assert!(opens, "{source}");
+    }
+}
+
+/// The scripts select by scope and take what they remove from node.conf.
+#[test]
+fn no_script_of_the_node_has_a_list_of_its_own() {
+    for (script, phase) in
+        [("Test-Node.ps1", "'node'"), ("Reset-Node.ps1", "'node'"), ("Upgrade-Node.ps1", "'node'")]
+    {
+        let text = std::fs::read_to_string(root().join("provisioners/node").join(script)).expect(script);
+        assert!(text.contains(phase), "{script}");
+        for other in ["'install'", "'bootstrap'", "'prepare'"] {
+            assert!(!text.contains(other), "{script}: {other}");
+        }
+    }
+    let module = std::fs::read_to_string(root().join("provisioners/node/Node.psm1")).expect("Node.psm1");
+    for name in ["bootstrap-kubelet.conf", "ca.crt"] {
+        assert!(!module.contains(name), "Node.psm1 names {name}");
+    }
+    assert!(module.contains("'Restore-Network'"), "the task of the bridge calls it");
+}
