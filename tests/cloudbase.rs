@@ -89,7 +89,7 @@ fn our_user_data_writes_the_configuration_and_joins() {
                 run(&environments.join(release), &path, Some(&root().join("tests/golden/join").join(name)));
             let script = told["calls"][0][1].as_str().unwrap_or_else(|| panic!("{release} {name}: {told}"));
             assert!(script.contains(r"C:\imagegen\node\Join-Node.ps1"), "{release} {name}: {script}");
-            if name.ends_with(".ps1") {
+            if name == "1.20.0.ps1" {
                 // In 64 bits; it writes the file itself.
                 assert_eq!(told["calls"][0][2], json!(true), "{release} {name}");
                 assert!(script.contains(r"C:\etc\kubernetes\join-config.yaml"), "{release} {name}: {script}");

@@ -117,18 +117,18 @@ impl Node {
     fn find(&self, kind: &str, property: &str, value: &str) -> Option<&Value> {
         self.resources.iter().find(|it| it["type"] == kind && text(it, property) == value)
     }
+}
 
-    /// The plan's command line of a service with what its file adds, as the engine joins them.
-    fn command_line(&self, service: &Value, file: &str) -> String {
-        let dropped: Vec<&str> = service["properties"]["argumentsFile"]["drop"]
-            .as_array()
-            .map(|flags| flags.iter().filter_map(Value::as_str).collect())
-            .unwrap_or_default();
-        let kept = file.split(' ').filter(|word| {
-            !dropped.iter().any(|flag| word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
-        });
-        [text(service, "commandLine")].into_iter().chain(kept).collect::<Vec<_>>().join(" ")
-    }
+/// The plan's command line of a service with what its file adds, as the engine joins them.
+fn join_command_line(service: &Value, file: &str) -> String {
+    let dropped: Vec<&str> = service["properties"]["argumentsFile"]["drop"]
+        .as_array()
+        .map(|flags| flags.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let kept = file.split(' ').filter(|word| {
+        !dropped.iter().any(|flag| word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
+    });
+    [text(service, "commandLine")].into_iter().chain(kept).collect::<Vec<_>>().join(" ")
 }
 
 impl Change {
@@ -262,8 +262,8 @@ fn find_foreign_pause(life: &Life, node: &Node) -> Vec<String> {
         return Vec::new();
     }
     let kubelet = node.find("service", "serviceName", "kubelet").expect("kubelet");
-    let line = node.command_line(kubelet, &life.pause.written);
-    let last = line.split(' ').filter(|word| word.starts_with("--pod-infra-container-image=")).next_back();
+    let command = join_command_line(kubelet, &life.pause.written);
+    let last = command.split(' ').rfind(|word| word.starts_with("--pod-infra-container-image="));
     if last == Some(life.pause.written.as_str()) {
         return vec![format!("pause: the cluster's image stands last ({})", life.pause.source)];
     }
@@ -308,20 +308,20 @@ fn every_selection_outlives_what_others_do() {
     let (life, trees) = (read_life(), read_trees(None).expect("the catalog"));
     let mut seen = 0;
     for (number, minor) in trees.catalog.kubernetes_minors().into_iter().enumerate() {
-        let line = trees.catalog.kubernetes(minor).expect("line");
-        for (at, access) in line.host_access.iter().enumerate() {
-            for (turn, runtime) in line.runtimes.iter().enumerate() {
+        let release = trees.catalog.kubernetes(minor).expect("line");
+        for (at, access) in release.host_access.iter().enumerate() {
+            for (turn, runtime) in release.runtimes.iter().enumerate() {
                 // Every network meets every other choice in some line.
                 let turns = number + at + turn;
                 for (step, cni) in Cni::ALL.iter().enumerate().skip(turns % 3).step_by(3) {
-                    let windows = &line.windows[(at + turn + step) % line.windows.len()].value;
+                    let windows = &release.windows[(at + turn + step) % release.windows.len()].value;
                     let target = if (at + turn + step) % 4 == 0 { "host" } else { "azure" };
                     let selection = ImageDefinition {
                         windows: Some(windows.clone()),
                         cni: Some(*cni),
                         host_access: access.name.parse().ok(),
                         runtime: runtime.name.parse().ok(),
-                        ..select(target, line.latest.as_str())
+                        ..select(target, release.latest.as_str())
                     };
                     let Some(node) = make_node(&selection, &trees) else { continue };
                     let found = apply_rules(&life, &node);
