@@ -84,6 +84,8 @@ struct Node {
     kubernetes: Version,
     resources: Vec<Value>,
     later: Vec<String>,
+    /// The platform renames the built-in administrator.
+    renamed: bool,
 }
 
 fn make_node(selection: &ImageDefinition, trees: &Trees) -> Option<Node> {
@@ -91,6 +93,7 @@ fn make_node(selection: &ImageDefinition, trees: &Trees) -> Option<Node> {
     let (guest, _) = predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
     let text: Value = serde_json::from_str(&plan_json(&guest.plan)).expect("a plan is JSON");
     Some(Node {
+        renamed: plan.target.image().is_some_and(|image| image.platform.owns_administrator),
         kubernetes: plan.kubernetes,
         resources: text["resources"].as_array().expect("resources").clone(),
         later: guest.later.iter().map(|it| it.path.clone()).collect(),
@@ -172,8 +175,11 @@ fn find_compared_changes(life: &Life, node: &Node) -> Vec<String> {
     found
 }
 
-/// A platform renames the built-in administrator, so no account of the build may be demanded by name.
+/// Where a platform renames the built-in administrator, no account of the build may be demanded by name.
 fn find_demanded_accounts(_: &Life, node: &Node) -> Vec<String> {
+    if !node.renamed {
+        return Vec::new();
+    }
     let users = node.resources.iter().filter(|it| it["type"] == "localUser" && it["phase"] == "firstboot");
     users
         .filter(|it| text(it, "ensure") != "closed")

@@ -170,6 +170,9 @@ pub struct Platform {
     #[serde(default)]
     pub excluded_ports: Vec<ExcludedPorts>,
     pub cloudbase_init: CloudbaseInit,
+    /// The platform renames the built-in administrator of a clone and gives it to its customer.
+    #[serde(default)]
+    pub owns_administrator: bool,
     pub source: String,
 }
 
@@ -261,6 +264,7 @@ impl Target {
             "excludedPorts": platform.excluded_ports,
             "cloudbaseInit": platform.cloudbase_init,
             "buildUser": session.map_or("", |(_, user)| user),
+            "buildUserEnd": if platform.owns_administrator { "closed" } else { "disabled" },
             "winrmTransport": session.map(|(transport, _)| transport),
             "winrmPort": session.map_or(0, |(transport, _)| listener_port(transport)),
             "finish": self.image().map_or("", ImageTarget::finish),
