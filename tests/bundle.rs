@@ -308,7 +308,7 @@ fn locks_that_cannot_be_carried_are_refused() {
     };
     create(&unpinned.to_string(), "").fails(5, &["not pinned by digest"]);
     create(&locked, "--offline").fails(4, &["--offline"]);
-    create(&locked, "--image a.example/b:1").fails(3, &["no digest"]);
+    create(&locked, "--image a.example/b:1").fails(3, &["not an image pinned by its digest"]);
     create("{}", "").fails(3, &["schema"]);
     server.serve("/one.exe", b"other");
     let test = create(&locked, "");

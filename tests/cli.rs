@@ -47,7 +47,7 @@ fn bad_input_is_named_with_its_remedy() {
         ("plan --target azure --k8s 1.20.0 --var client_secret=x", 3, "is a secret"),
         (
             "plan --target azure --k8s 1.20.0 --image mcr.example/x:1",
-            2,
+            3,
             "is not an image pinned by its digest",
         ),
         ("plan --target azure --k8s 1.20.0 --no-such-flag", 2, "--no-such-flag"),

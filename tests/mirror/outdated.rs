@@ -123,7 +123,7 @@ fn updates_that_cannot_be_are_refused() {
         site.fails(&format!("outdated {LINE}"), 4, &["containerd", said]);
     }
     site.remove(NEWEST);
-    site.fails(&format!("lock {LINE} --update kubernetes"), 2, &["no list of this line"]);
+    site.fails(&format!("lock {LINE} --update kubernetes"), 3, &["no list of this line"]);
 }
 
 #[test]
