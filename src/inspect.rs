@@ -3,6 +3,8 @@
 mod authenticode;
 mod whole;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -11,7 +13,7 @@ use crate::acquire::SIDECAR;
 use crate::bundle::{self, Opened};
 use crate::catalog::Trees;
 use crate::cli::VerifyArgs;
-use crate::diagnostic::{InputError, InternalError, Result, UsageError};
+use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
 use crate::embedded::{Tree, sha256_bytes};
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, Digests};
@@ -40,7 +42,7 @@ pub struct VerifyOutput {
     pub sha256: String,
     pub sha512: String,
     pub size: u64,
-    /// Every proof that was asked for holds. False where none was asked for.
+    /// At least one proof was requested, and every one holds.
     pub verified: bool,
     pub evidence: Vec<Evidence>,
     /// Signatures that the file itself carries, where no proof was asked for. Nothing of it is checked.
@@ -60,27 +62,41 @@ pub enum Inspected {
 /// The file or a proof of it cannot be read; a bundle is not what its index says.
 pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
     let source = Source { args };
-    let path = source.fetch_file(&args.file)?;
-    if path.is_dir() {
+    let mut path = source.fetch_file(&args.file, MAX_SIZE)?;
+    // What a pipe gives the second time is something else: it is read once.
+    let copy = fs::copy_stream(&path, MAX_SIZE)?;
+    if let Some(copy) = &copy {
+        path = copy.path().join("file");
+    }
+    let named = args.names_proof();
+    if path.is_dir() && !named && args.bundles.is_none() {
         return Ok(Inspected::Whole(inspect_workspace(&path)?));
     }
-    let head = fs::head(&path, 8)?;
-    if head.starts_with(b"{")
-        && let Ok(lock) = Lock::decode(&args.file, &fs::read(&path)?)
-    {
-        let bundles = args.bundles.as_deref();
-        return Ok(Inspected::Whole(inspect_lock(&args.file, &lock, bundles, trees.catalog.tree())?));
+    if path.is_dir() {
+        return Err(meaningless(
+            "a directory is verified as a whole, without other proofs",
+            "name a file of it",
+        ));
+    }
+    // Proofs that are named are applied to the bytes, whatever these look like.
+    if !named && let Some(whole) = inspect_whole(args, &path, trees)? {
+        return Ok(whole);
     }
     if args.bundles.is_some() {
-        let remedy = Some("use `--signature` or `--bundle` for a file".to_owned());
-        return Err(UsageError { message: "`--bundles` applies to lockfiles only".to_owned(), remedy }.into());
-    }
-    if head.starts_with(b"PK") && is_bundle(&path)? {
-        return Ok(Inspected::Bundle(Box::new(bundle::verify(&path)?)));
+        return Err(meaningless(
+            "`--bundles` applies to lockfiles only, without other proofs",
+            "use `--signature` or `--bundle` for a file",
+        ));
     }
     let digests = fs::digests(&path)?;
-    let job = Job { args, source: &source, path: &path, digests: &digests, manifests: trees.catalog.tree() };
+    let manifests = trees.catalog.tree();
+    let used = RefCell::default();
+    let job = Job { args, source: &source, path: &path, digests: &digests, manifests, used };
     let evidence = job.check_proofs()?;
+    job.check_uses()?;
+    if reads_again(&evidence) && fs::digests(&path)? != digests {
+        return Err(ProofError::new("file-changed", "the file changed while it was verified").into());
+    }
     let offers = if evidence.is_empty() { job.list_offers()? } else { Vec::new() };
     Ok(Inspected::File(VerifyOutput {
         file: http::public(&args.file),
@@ -93,16 +109,40 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
     }))
 }
 
+/// A lockfile or a bundle; none where the file is neither.
+fn inspect_whole(args: &VerifyArgs, path: &Path, trees: &Trees) -> Result<Option<Inspected>> {
+    let head = fs::head(path, 8)?;
+    if head.starts_with(b"{") {
+        let bytes = fs::head(path, LARGEST_LOCK)?;
+        if let Ok(lock) = Lock::decode(&args.file, &bytes) {
+            let bundles = args.bundles.as_deref();
+            let whole = inspect_lock(&args.file, &lock, bundles, trees.catalog.tree())?;
+            return Ok(Some(Inspected::Whole(whole)));
+        }
+    }
+    if head.starts_with(b"PK") && args.bundles.is_none() && is_bundle(path)? {
+        return Ok(Some(Inspected::Bundle(Box::new(bundle::verify(path)?))));
+    }
+    Ok(None)
+}
+
+/// Longest lockfile that is read; real ones have less than a mebibyte.
+const LARGEST_LOCK: u64 = 64 << 20;
+
+fn meaningless(message: impl Into<String>, remedy: &str) -> Error {
+    UsageError { message: message.into(), remedy: Some(remedy.to_owned()) }.into()
+}
+
 fn count_failed(evidence: &[Evidence]) -> usize {
     evidence.iter().filter(|proof| proof.verdict < Verdict::SignedTimeUnproven).count()
 }
 
 impl VerifyOutput {
     /// # Errors
-    /// A proof failed.
+    /// A proof failed, or none was requested.
     pub fn require_proofs(&self) -> Result<(), NotProven> {
         match count_failed(&self.evidence) {
-            0 => Ok(()),
+            0 if !self.evidence.is_empty() => Ok(()),
             failed => Err(NotProven { file: self.file.clone(), failed, proofs: self.evidence.len() }),
         }
     }
@@ -127,12 +167,12 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn fetch_file(&self, place: &str) -> Result<PathBuf> {
+    fn fetch_file(&self, place: &str, limit: u64) -> Result<PathBuf> {
         if !place.contains("://") {
             return Ok(PathBuf::from(place));
         }
         let network = open_fetcher(&self.args.network, &Policy::default())?;
-        let request = Request::unknown(&http::public(place), place, MAX_SIZE);
+        let request = Request::unknown(&http::public(place), place, limit);
         let outcomes = network.fetch(&[request], 1, &Downloads::silent());
         match outcomes.into_iter().next() {
             Some(Ok(file)) => Ok(file.path().to_owned()),
@@ -142,14 +182,10 @@ impl Source<'_> {
     }
 
     fn read_proof(&self, place: &str) -> Result<Vec<u8>> {
-        let path = self.fetch_file(place)?;
-        let bytes = fs::read(&path)?;
+        let bytes = fs::head(&self.fetch_file(place, SIDECAR)?, SIDECAR + 1)?;
         if bytes.len() as u64 > SIDECAR {
-            return Err(InputError {
-                message: format!("{place} is too large to be a proof ({} bytes)", bytes.len()),
-                remedy: None,
-            }
-            .into());
+            let message = format!("{place} is too large to be a proof (more than {SIDECAR} bytes)");
+            return Err(InputError { message, remedy: None }.into());
         }
         Ok(bytes)
     }
@@ -165,6 +201,8 @@ struct Job<'a> {
     path: &'a Path,
     digests: &'a Digests,
     manifests: &'a Tree,
+    /// Options beside a signature that had a meaning for it.
+    used: RefCell<BTreeSet<&'static str>>,
 }
 
 impl Job<'_> {
@@ -197,22 +235,51 @@ impl Job<'_> {
             found.push(evidence(kind, &self.name(), Some(&http::public(place)), outcome));
         }
         if let Some(place) = &self.args.bundle {
-            let bytes = self.source.read_proof(place)?;
-            let signer = self.signer()?;
-            let digest = self.sha256();
-            // A statement names the file, a bundle is over it: the content tells which it is.
-            let statement = String::from_utf8_lossy(&bytes).contains("\"dsseEnvelope\"");
-            let (kind, outcome) = if statement {
-                (ProofKind::Attestation, sigstore::verify_attestation(&digest, &bytes, signer, None))
-            } else {
-                (ProofKind::SigstoreBundle, sigstore::verify_bundle(&digest, &bytes, signer, None))
-            };
+            let (kind, outcome) = self.check_bundle(&self.source.read_proof(place)?)?;
             found.push(evidence(kind, &self.name(), Some(&http::public(place)), outcome));
         }
         if self.args.authenticode {
             self.authenticode(&mut found)?;
         }
         Ok(found)
+    }
+
+    fn check_bundle(&self, bytes: &[u8]) -> Result<(ProofKind, Result<Proven, ProofError>)> {
+        let digest = self.sha256();
+        // A statement names the file, a bundle is over it: the content tells which it is.
+        if String::from_utf8_lossy(bytes).contains("\"dsseEnvelope\"") {
+            let outcome = sigstore::verify_attestation(&digest, bytes, self.signer()?, None);
+            return Ok((ProofKind::Attestation, outcome));
+        }
+        let outcome = match &self.args.key {
+            Some(key) if self.args.identity.is_none() => {
+                self.used.borrow_mut().insert("--key");
+                sigstore::verify_bundle_by_key(&digest, bytes, &self.source.read_text(key)?, None)
+            }
+            _ => sigstore::verify_bundle(&digest, bytes, self.signer()?, None),
+        };
+        Ok((ProofKind::SigstoreBundle, outcome))
+    }
+
+    /// Refuses what was named and has no meaning beside the other proofs: nobody is to believe that it was
+    /// checked.
+    fn check_uses(&self) -> Result<()> {
+        let used = self.used.borrow();
+        let given = [
+            ("--key", self.args.key.is_some()),
+            ("--certificate", self.args.certificate.is_some()),
+            ("--identity", self.args.identity.is_some()),
+            ("--issuer", self.args.issuer.is_some()),
+        ];
+        match given.iter().find(|(name, given)| *given && !used.contains(name)) {
+            Some((name, _)) => Err(meaningless(
+                format!(
+                    "`{name}` has no meaning beside the other proofs, and nothing was checked against it"
+                ),
+                "name the `--signature` or `--bundle` that it belongs to, or leave it out",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn sha256(&self) -> [u8; 32] {
@@ -240,7 +307,10 @@ impl Job<'_> {
 
     fn signer(&self) -> Result<Signer<'_>> {
         match (&self.args.identity, &self.args.issuer) {
-            (Some(identity), Some(issuer)) => Ok(Signer { identity, issuer }),
+            (Some(identity), Some(issuer)) => {
+                self.used.borrow_mut().extend(["--identity", "--issuer"]);
+                Ok(Signer { identity, issuer })
+            }
             _ => Err(UsageError {
                 message: "a signature by a certificate proves nothing without an expected signer".to_owned(),
                 remedy: Some("add `--identity` and `--issuer`".to_owned()),
@@ -252,6 +322,7 @@ impl Job<'_> {
     fn check_signature(&self, bytes: &[u8]) -> Result<(ProofKind, Result<Proven, ProofError>)> {
         if let Some(certificate) = &self.args.certificate {
             let certificate = self.source.read_proof(certificate)?;
+            self.used.borrow_mut().insert("--certificate");
             let signer = self.signer()?;
             let outcome = keyless::verify(&self.sha256(), bytes, &certificate, signer, None);
             return Ok((ProofKind::CosignKeyless, outcome));
@@ -269,6 +340,7 @@ impl Job<'_> {
             }
             .into());
         };
+        self.used.borrow_mut().insert("--key");
         let is = |start: &[u8]| bytes.trim_ascii_start().starts_with(start);
         if is(b"untrusted comment:") {
             let outcome =
@@ -288,6 +360,7 @@ impl Job<'_> {
             }
             .into());
         };
+        self.used.borrow_mut().insert("--identity");
         let outcome =
             openpgp::verify(|each| self.read_pieces(each), bytes, &key_bytes, fingerprint, self.now());
         Ok((ProofKind::Openpgp, outcome))
@@ -296,6 +369,12 @@ impl Job<'_> {
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
         fs::pieces(self.path, each).map_err(|error| ProofError::new("unreadable", error.to_string()))
     }
+}
+
+/// Whether a proof read the file after it was hashed.
+fn reads_again(evidence: &[Evidence]) -> bool {
+    let streams = [ProofKind::Authenticode, ProofKind::Minisign, ProofKind::Openpgp];
+    evidence.iter().any(|proof| streams.contains(&proof.proof))
 }
 
 fn is_openpgp(key: &[u8]) -> bool {

@@ -39,18 +39,31 @@ impl ProofError {
     }
 }
 
-/// Proofs that were asked for do not hold.
+/// Proofs do not hold, or there was none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}: {failed} of {proofs} proofs failed")]
+#[error("{file}: {}", describe_failures(*.failed, *.proofs))]
 pub struct NotProven {
     pub file: String,
     pub failed: usize,
     pub proofs: usize,
 }
 
+fn describe_failures(failed: usize, proofs: usize) -> String {
+    match proofs {
+        0 => "nothing was verified: no proof was requested".to_owned(),
+        proofs => format!("{failed} of {proofs} proofs failed"),
+    }
+}
+
 impl Classify for NotProven {
     fn class(&self) -> ErrorClass {
         ErrorClass::Verification
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        let proofs = "name a proof: `--sha256`, `--checksums`, `--signature`, `--bundle` or `--authenticode`; \
+            for a lockfile `--bundles DIR`";
+        if self.proofs == 0 { vec![proofs.to_owned()] } else { Vec::new() }
     }
 }
 

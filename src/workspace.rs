@@ -12,7 +12,6 @@ use crate::bundle::{Content, Part, pack};
 use crate::catalog::Trees;
 use crate::cli::WorkspaceArgs;
 use crate::diagnostic::Result;
-use crate::embedded::sha256;
 use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::lock::Lock;
@@ -60,6 +59,8 @@ pub struct BundleOutput {
 pub struct Written {
     pub folder: PathBuf,
     pub workspace: Workspace,
+    /// File → SHA-256.
+    pub digests: BTreeMap<String, String>,
 }
 
 /// Everything up to the workspace on disk. The plan is resolved, folded and rendered whole before
@@ -83,11 +84,11 @@ pub fn write_workspace(
     // The same lock gives the same archive, so an older one is no loss.
     let archive = render::archive_names(plan);
     let traces: Vec<&str> = bake::TRACES.iter().copied().chain(archive.iter().map(String::as_str)).collect();
-    fs::place(&folder, &rendered.files, &traces, bake::RESULTS, workspace.force)?;
+    let digests = fs::place(&folder, &rendered.files, &traces, bake::RESULTS, workspace.force)?;
     for warning in &plan.warnings {
         printer.warning(&warning.message);
     }
-    Ok(Written { folder, workspace: rendered })
+    Ok(Written { folder, workspace: rendered, digests })
 }
 
 impl Written {
@@ -120,10 +121,9 @@ impl Written {
     /// What `build --no-bake` and `render` print.
     #[must_use]
     pub fn describe(&self, plan: &Plan) -> RenderOutput {
-        let files = self.workspace.files.iter();
         RenderOutput {
             workspace: self.folder.display().to_string(),
-            files: files.map(|(name, bytes)| (name.clone(), sha256(bytes))).collect(),
+            files: self.digests.clone(),
             unpinned: plan.unpinned().map(PlannedArtifact::title).collect(),
             missing: plan.missing.clone(),
             warnings: plan.warnings.clone(),

@@ -8,7 +8,7 @@ use imagegen::verify::ProofError;
 use imagegen::verify::archive::{Limits, MemberDigest, Wanted, list, members};
 use proptest::prelude::*;
 
-mod forge;
+pub mod forge;
 mod table;
 
 use forge::{Part, gzip, tar, tar_gz, zip};

@@ -38,8 +38,59 @@ fn digests_and_checksum_files_are_proofs() {
     test("verify kubelet.exe --signature sums").fails(2, &["without a key", "--key"]);
     test("verify kubelet.exe --bundle sums").fails(2, &["expected signer", "--identity"]);
     test("verify nowhere.exe").fails(1, &["nowhere.exe"]);
-    let nothing = test("verify kubelet.exe").succeeds();
-    assert!(nothing.stdout.contains("nothing was asked for"), "{}", nothing.stdout);
+    let nothing = test("verify kubelet.exe").fails(5, &["kubelet.exe: nothing was verified", "--checksums"]);
+    assert!(nothing.stdout.contains("the file was not verified"), "{}", nothing.stdout);
+}
+
+/// Proofs that are named are applied to the bytes, whatever these look like.
+#[test]
+fn no_named_proof_is_dropped() {
+    let test = Test::new().line("build --target host --k8s 1.36.0 --no-bake --out o");
+    test.succeeds();
+    let path = |name: &str| test.folder.join(name).display().to_string();
+    let bundle = crate::archive::forge::zip(&[crate::archive::forge::Part::new("bundle.json", b"{}")]);
+    std::fs::write(test.folder.join("bundle.zip"), bundle).expect("bundle");
+    let verify = |file: &str, line: &str| Test::new().line("verify").args([path(file).as_str()]).line(line);
+    let wrong = format!("--sha256 {}", "0".repeat(64));
+    for file in ["o/imagegen.lock.json", "bundle.zip"] {
+        verify(file, &wrong).fails(5, &["1 of 1 proofs failed"]);
+        verify(file, "--authenticode").fails(5, &["1 of 1 proofs failed"]);
+        let right = imagegen::embedded::sha256(&std::fs::read(path(file)).expect(file));
+        verify(file, &format!("--sha256 {right}")).succeeds();
+        verify(file, &format!("--sha256 {right} --bundles o")).fails(2, &["`--bundles`"]);
+        // Nothing that is named is without meaning.
+        for named in ["--key k", "--certificate c", "--identity a@example.com", "--issuer https://i.example"]
+        {
+            let option = named.split(' ').next().expect("option");
+            let line = format!("--sha256 {right} {named}");
+            verify(file, &line).fails(2, &[&format!("`{option}` has no meaning")]);
+            verify(file, named).fails(2, &[&format!("`{option}` has no meaning")]);
+        }
+    }
+    verify("o", &wrong).fails(2, &["directory"]);
+    verify("o/README.md", "--member x").fails(2, &["--authenticode"]);
+    verify("o/README.md", "--bundles o").fails(2, &["`--bundles`"]);
+    // A lockfile's evidence is a record.
+    verify("o/imagegen.lock.json", "").fails(5, &[""]);
+}
+
+/// What a pipe gives is read once.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_verified_by_what_it_gave() {
+    let digest = imagegen::embedded::sha256(b"content");
+    for (digest, code) in [(digest.as_str(), 0), (&"0".repeat(64), 5)] {
+        let test = Test::new().line(&format!("verify /dev/stdin --sha256 {digest}"));
+        let mut child = test
+            .command()
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("start");
+        std::io::Write::write_all(&mut child.stdin.take().expect("stdin"), b"content").expect("write");
+        assert_eq!(child.wait().expect("end").code(), Some(code), "{digest}");
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "FILE", requires = "authenticode", help_heading = "Proofs")]
     pub root: Option<PathBuf>,
     /// Members of an archive, by glob. Repeatable.
-    #[arg(long, value_name = "GLOB", help_heading = "Proofs")]
+    #[arg(long, value_name = "GLOB", requires = "authenticode", help_heading = "Proofs")]
     pub member: Vec<String>,
     /// Time of the check, as seconds since 1970 or `2026-01-31T00:00:00Z` [default: now].
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -62,6 +62,29 @@ pub struct VerifyArgs {
 
     #[command(flatten)]
     pub network: NetworkArgs,
+}
+
+impl VerifyArgs {
+    /// Whether a proof, or anything about one, is named.
+    #[must_use]
+    pub fn names_proof(&self) -> bool {
+        let named = [
+            self.sha256.is_some(),
+            self.sha512.is_some(),
+            self.checksums.is_some(),
+            self.signature.is_some(),
+            self.key.is_some(),
+            self.certificate.is_some(),
+            self.bundle.is_some(),
+            self.identity.is_some(),
+            self.issuer.is_some(),
+            self.publisher.is_some(),
+            self.root.is_some(),
+            self.authenticode,
+            !self.member.is_empty(),
+        ];
+        named.contains(&true)
+    }
 }
 
 fn time(text: &str) -> Result<u64, String> {

@@ -28,7 +28,11 @@ pub(super) fn verify(args: &VerifyArgs, manifests: Option<&Path>, printer: &Prin
 
 fn format_whole(output: &WholeOutput) -> String {
     let proofs = output.evidence.iter().map(|proof| format_proof(proof) + "\n");
-    proofs.chain(output.unpinned.iter().map(|artifact| format!("{:<21} {artifact}\n", "unpinned"))).collect()
+    let recorded = output.recorded.iter().map(|proof| format!("recorded only: {}\n", format_proof(proof)));
+    proofs
+        .chain(recorded)
+        .chain(output.unpinned.iter().map(|artifact| format!("{:<21} {artifact}\n", "unpinned")))
+        .collect()
 }
 
 fn format_file(output: &VerifyOutput) -> String {

@@ -66,7 +66,40 @@ impl<'a> Renderer<'a> {
         if !text.contains("{{") && !text.contains("{%") {
             return Ok(text.to_owned());
         }
+        if let Some(text) = self.insert_facts(text, item) {
+            return Ok(text);
+        }
         self.render(text, item).map_err(|error| one_line(&error))
+    }
+
+    /// A text whose expressions are all names of facts that are text or whole numbers; none where an
+    /// expression is more than that. Nearly all are of this kind, and Tera would compile each of them.
+    fn insert_facts(&self, text: &str, item: Option<&Value>) -> Option<String> {
+        if text.contains("{%") || text.contains("{#") {
+            return None;
+        }
+        let mut rendered = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, behind)) = rest.split_once("{{") {
+            let (name, after) = behind.split_once("}}")?;
+            let mut parts = name.trim().split('.');
+            let mut value = match (parts.next()?, item) {
+                ("item", Some(item)) => item,
+                (first, _) => self.facts.get(first)?,
+            };
+            for part in parts {
+                value = value.as_object()?.get(part)?;
+            }
+            rendered.push_str(before);
+            match value {
+                Value::String(text) => rendered.push_str(text),
+                Value::Number(number) if !number.is_f64() => rendered.push_str(&number.to_string()),
+                _ => return None,
+            }
+            rest = after;
+        }
+        rendered.push_str(rest);
+        Some(rendered)
     }
 
     fn template(&self, name: &str, item: Option<&Value>) -> Result<String, String> {
@@ -202,6 +235,31 @@ mod tests {
             ),
         ] {
             assert_eq!(renderer.value(&given, Some(&item)), Ok(expected), "{given}");
+        }
+    }
+
+    #[test]
+    fn facts_are_inserted_as_tera_does() {
+        let facts =
+            json!({ "paths": { "k": r"C:\k", "port": 10250, "ratio": 0.5 }, "on": true, "text": "a{{b" });
+        let (item, tree) = (json!({ "url": "https://a.example/x" }), tree());
+        let renderer = Renderer::new(&facts, &tree);
+        for (text, inserted) in [
+            ("{{ paths.k }}\\x", true),
+            ("{{paths.k}}:{{ paths.port }}!", true),
+            ("{{ item.url }}", true),
+            ("{{ text }}", true),
+            ("{{ paths.k }} {# comment #}", false),
+            ("{{ paths.ratio }}", false),
+            ("{{ on }}", false),
+            ("{{ paths.k | upper }}", false),
+            ("{{- paths.k -}} x", false),
+            ("{% if on %}{{ paths.k }}{% endif %}", false),
+        ] {
+            let found = renderer.insert_facts(text, Some(&item));
+            assert_eq!(found.is_some(), inserted, "{text}");
+            let by_tera = renderer.render(text, Some(&item)).expect(text);
+            assert_eq!(found.unwrap_or_else(|| by_tera.clone()), by_tera, "{text}");
         }
     }
 

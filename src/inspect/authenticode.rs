@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
+use crate::acquire::SIDECAR;
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
 use crate::model::evidence::{Evidence, ProofKind};
@@ -26,7 +27,7 @@ impl Job<'_> {
             })?);
         }
         if let Some(file) = &self.args.root {
-            let own = roots(&fs::read(file)?)?;
+            let own = roots(&fs::head(file, SIDECAR)?)?;
             policy.timestamp_roots.clone_from(&own);
             policy.roots = own;
         }
@@ -49,13 +50,13 @@ impl Job<'_> {
             &wanted,
             &Limits::default(),
             &mut |entry, content| {
-                let bytes = archive::whole(entry, content)?;
+                let mut member = fs::spool(content).map_err(|error| archive::unreadable(entry, &error))?;
                 let subject = format!("{}!{}", self.name(), entry.name);
                 members.push(evidence(
                     ProofKind::Authenticode,
                     &subject,
                     None,
-                    authenticode::verify_bytes(&entry.name, bytes, &policy),
+                    authenticode::verify_source(&entry.name, &mut member, &policy),
                 ));
                 Ok(())
             },

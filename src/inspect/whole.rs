@@ -19,18 +19,25 @@ use super::{compare_digest, proven};
 #[derive(Debug)]
 pub struct WholeOutput {
     pub name: String,
+    /// Proofs that were made now.
     pub evidence: Vec<Evidence>,
+    /// What the lock says to have been proven when it was written. Nothing of it was checked.
+    pub recorded: Vec<Evidence>,
     pub unpinned: Vec<String>,
 }
 
 impl WholeOutput {
     /// # Errors
-    /// A proof failed, or an artifact is not pinned.
+    /// A proof failed, none was made, or an artifact is not pinned.
     pub fn require_proofs(&self) -> Result<(), NotProven> {
         let unpinned = self.unpinned.len();
         let failed = self.evidence.iter().filter(|proof| proof.verdict == Verdict::Failed).count() + unpinned;
         let proofs = self.evidence.len() + unpinned;
-        if failed == 0 { Ok(()) } else { Err(NotProven { file: self.name.clone(), failed, proofs }) }
+        if failed == 0 && proofs > 0 {
+            Ok(())
+        } else {
+            Err(NotProven { file: self.name.clone(), failed, proofs })
+        }
     }
 }
 
@@ -68,7 +75,7 @@ pub(super) fn inspect_workspace(folder: &Path) -> Result<WholeOutput> {
         Err(ProofError::new("plan-differs", "it is not the plan that the payload carries"))
     };
     found.push(evidence(ProofKind::Pin, "guest-plan.json", None, outcome));
-    Ok(WholeOutput { name, evidence: found, unpinned: lock.unpinned() })
+    Ok(WholeOutput { name, evidence: found, recorded: Vec::new(), unpinned: lock.unpinned() })
 }
 
 /// A lock says what was proven when it was written; what was kept of it is proven again.
@@ -79,15 +86,15 @@ pub(super) fn inspect_lock(
     manifests: &Tree,
 ) -> Result<WholeOutput> {
     let kept = bundles.map(|folder| Keys::read(manifests).map(|keys| (folder, keys))).transpose()?;
-    let mut found: Vec<Evidence> = Vec::new();
+    let (mut found, mut recorded): (Vec<Evidence>, Vec<Evidence>) = (Vec::new(), Vec::new());
     for artifact in &lock.artifacts {
         let again = match &kept {
             Some((folder, keys)) => prove_again(artifact, folder, keys)?,
             None => Vec::new(),
         };
         let other = |one: &&Evidence| !again.iter().any(|new| new.proof == one.proof);
-        found.extend(artifact.evidence.iter().filter(other).cloned());
+        recorded.extend(artifact.evidence.iter().filter(other).cloned());
         found.extend(again);
     }
-    Ok(WholeOutput { name: name.to_owned(), evidence: found, unpinned: lock.unpinned() })
+    Ok(WholeOutput { name: name.to_owned(), evidence: found, recorded, unpinned: lock.unpinned() })
 }

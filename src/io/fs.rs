@@ -112,6 +112,34 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
     Ok(files)
 }
 
+/// What a stream holds, to read anywhere in: a large one lies in a temporary file.
+///
+/// # Errors
+/// The stream cannot be read, or its content not be kept.
+pub fn spool(stream: &mut dyn io::Read) -> io::Result<tempfile::SpooledTempFile> {
+    let mut spooled = tempfile::SpooledTempFile::new(32 << 20);
+    io::copy(stream, &mut spooled)?;
+    Ok(spooled)
+}
+
+/// A copy, named `file`, of what can be read only once: a pipe or a device. None for files and folders.
+///
+/// # Errors
+/// It cannot be read, or has more than `limit` bytes.
+pub fn copy_stream(path: &Path, limit: u64) -> Result<Option<Scratch>, FileError> {
+    let metadata = path.metadata().map_err(at("reading", path))?;
+    if metadata.is_file() || metadata.is_dir() {
+        return Ok(None);
+    }
+    let scratch = Scratch::new("stream")?;
+    let mut stream = io::Read::take(open(path)?, limit + 1);
+    let mut copy = fs::File::create_new(scratch.path().join("file")).map_err(at("writing", path))?;
+    if io::copy(&mut stream, &mut copy).map_err(at("reading", path))? > limit {
+        return Err(at("reading", path)(io::Error::other(format!("it has more than {limit} bytes"))));
+    }
+    Ok(Some(scratch))
+}
+
 /// What stdin holds, up to `limit` bytes.
 ///
 /// # Errors

@@ -66,10 +66,14 @@ pub type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> Result<(), ProofError> 
 /// The member cannot be read.
 pub fn whole(entry: &Entry, content: &mut dyn Read) -> Result<Vec<u8>, ProofError> {
     let mut bytes = Vec::new();
-    content.read_to_end(&mut bytes).map_err(|error| {
-        ProofError::new("archive-unreadable", format!("`{}` cannot be read: {error}", entry.name))
-    })?;
+    content.read_to_end(&mut bytes).map_err(|error| unreadable(entry, &error))?;
     Ok(bytes)
+}
+
+/// A member that cannot be read, or not be kept.
+#[must_use]
+pub fn unreadable(entry: &Entry, error: &std::io::Error) -> ProofError {
+    ProofError::new("archive-unreadable", format!("`{}` cannot be read: {error}", entry.name))
 }
 
 /// Reads the wanted members in the archive's order; what `visit` leaves unread is read after it.

@@ -10,7 +10,7 @@ use crate::model::component::Authenticode;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
 use crate::verify::archive::{self, Limits, Wanted};
-use crate::verify::authenticode::{Policy, Publisher, verify_bytes, verify_source};
+use crate::verify::authenticode::{Policy, Publisher, verify_source};
 use crate::verify::chain::{PinnedRoots, roots};
 use crate::verify::{ProofError, evidence};
 
@@ -42,10 +42,10 @@ pub(super) fn check(
         &Limits { entry: LARGEST, ..Limits::default() },
         &mut |entry, content| {
             let name = &entry.name;
-            let bytes = archive::whole(entry, content)?;
+            let mut member = fs::spool(content).map_err(|error| archive::unreadable(entry, &error))?;
             let excepted = wanted.unsigned.iter().any(|glob| archive::matches(glob, name));
             let subject = format!("{}!{name}", artifact.file);
-            let outcome = match (verify_bytes(name, bytes, &policy), excepted) {
+            let outcome = match (verify_source(name, &mut member, &policy), excepted) {
                 (Err(error), true) if error.code == "unsigned" => return Ok(()),
                 (Ok(_), true) => Err(ProofError::new(
                     "exception-unnecessary",

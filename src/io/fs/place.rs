@@ -55,7 +55,7 @@ impl Classify for PlaceError {
 ///
 /// What stands there may be files that the last call wrote and nobody changed, files called as one of
 /// `traces`, files called as one of `results` where `force` is given, and the user's own values for
-/// Packer, which are kept. Anything else is refused.
+/// Packer, which are kept. Anything else is refused. Returns the digest of each file.
 ///
 /// # Errors
 /// The place is taken, or cannot be written.
@@ -65,7 +65,7 @@ pub fn place(
     traces: &[&str],
     results: &[&str],
     force: bool,
-) -> Result<(), PlaceError> {
+) -> Result<BTreeMap<String, String>, PlaceError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(PlaceError::NotADirectory { path: path.to_owned() }),
@@ -79,12 +79,15 @@ pub fn place(
     let prefix = temporary_prefix(&name);
     let partial = Builder::new().prefix(&prefix).suffix(".partial").rand_bytes(12).tempdir_in(parent);
     let partial = partial.map_err(at("creating", path))?;
-    fill(partial.path(), files)?;
+    let digests: BTreeMap<String, String> =
+        files.iter().map(|(name, bytes)| (name.clone(), sha256(bytes))).collect();
+    fill(partial.path(), files, &digests)?;
     for name in kept {
         let (from, to) = (path.join(&name), partial.path().join(&name));
         fs::copy(&from, &to).map_err(at("copying", &from))?;
     }
-    Ok(swap(partial, path)?)
+    swap(partial, path)?;
+    Ok(digests)
 }
 
 /// Files that are kept; an error where one may be neither kept nor removed.
@@ -158,8 +161,12 @@ fn entries_below(root: &Path) -> Result<Vec<(String, fs::FileType)>, FileError> 
     Ok(entries)
 }
 
-fn fill(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), FileError> {
-    let list = files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect::<String>();
+fn fill(
+    folder: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    digests: &BTreeMap<String, String>,
+) -> Result<(), FileError> {
+    let list = digests.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect::<String>();
     let written = (WRITTEN.to_owned(), list.into_bytes());
     let all = || files.iter().chain([(&written.0, &written.1)]);
     for (name, bytes) in all() {
