@@ -18,7 +18,7 @@ use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::{Feature, Features};
 use crate::model::json::JsonError;
-use crate::model::kubernetes::{FlagTable, KubernetesLine, LineFile, ProgramTable, Support};
+use crate::model::kubernetes::{FlagTable, KubernetesLine, LineFile, ProgramTable, Support, SurveyList};
 use crate::model::line::Minor;
 use crate::model::names::did_you_mean;
 use crate::model::rules::{Contents, Rules};
@@ -160,6 +160,14 @@ impl Catalog {
     /// # Errors
     /// The file is missing or not a table of programs.
     pub fn programs(&self) -> Result<ProgramTable<'_>, CatalogError> {
+        self.read(PROGRAMS)
+    }
+
+    /// Lines whose programs were surveyed. The rest of their table is not parsed.
+    ///
+    /// # Errors
+    /// The file is missing or has no list of surveys.
+    pub fn surveys(&self) -> Result<SurveyList, CatalogError> {
         self.read(PROGRAMS)
     }
 

@@ -117,7 +117,8 @@ fn runtime(runtime: Runtime, version: &Version, situation: &Situation) -> Value 
             "endpoint": "npipe:////./pipe/containerd-containerd",
             "service": "containerd",
             "hypervisor": hypervisor,
-            // windows-node-spec F1: version 3 since 2.0, 4 since 2.3; `bin_dirs` since 2.1.
+            // Version 3 since 2.0, 4 since 2.3; `bin_dirs` since 2.1:
+            // https://github.com/containerd/containerd/blob/main/docs/cri/config.md
             "configVersion": if at_least("2.3.0") { 4 } else if at_least("2.0.0") { 3 } else { 2 },
             "binDirs": at_least("2.1.0"),
         }),

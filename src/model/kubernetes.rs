@@ -181,6 +181,30 @@ pub struct ProgramTable<'a> {
     pub configuration: BTreeMap<Cow<'a, str>, Vec<NameEntry<'a>>>,
 }
 
+/// The surveyed lines alone, for who needs nothing else of the table.
+#[derive(Debug, Deserialize)]
+pub struct SurveyList {
+    pub surveyed: Vec<Survey>,
+}
+
+impl SurveyList {
+    /// The release that was asked for a line.
+    #[must_use]
+    pub fn survey(&self, minor: Minor) -> Option<&Survey> {
+        self.surveyed.iter().find(|survey| survey.minor == minor)
+    }
+
+    /// The newest surveyed line that is not newer than `minor`.
+    #[must_use]
+    pub fn nearest_survey(&self, minor: Minor) -> Option<&Survey> {
+        nearest_survey(&self.surveyed, minor)
+    }
+}
+
+fn nearest_survey(surveyed: &[Survey], minor: Minor) -> Option<&Survey> {
+    surveyed.iter().filter(|survey| survey.minor <= minor).max_by_key(|survey| survey.minor)
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Survey {
@@ -229,7 +253,7 @@ impl ProgramTable<'_> {
     /// The newest surveyed line that is not newer than `minor`.
     #[must_use]
     pub fn nearest_survey(&self, minor: Minor) -> Option<&Survey> {
-        self.surveyed.iter().filter(|survey| survey.minor <= minor).max_by_key(|survey| survey.minor)
+        nearest_survey(&self.surveyed, minor)
     }
 
     /// The programs of a surveyed line; empty for other lines.

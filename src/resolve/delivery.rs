@@ -61,7 +61,7 @@ pub(super) fn check(
                         "add `--mirror URL`, or an override of each host's `https://HOST/`",
                     )
                     .with_subject("delivery")
-                    .with_source("architecture 6"),
+                    .with_source("derived: with delivery `mirror` the machine reaches the mirror alone"),
                 );
             }
         }
@@ -114,7 +114,7 @@ fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
                 "name updates as files with URL and SHA-256 (`updates.files` in imagegen.json)",
             )
             .with_subject("updates")
-            .with_source("architecture 6"),
+            .with_source("derived: with delivery `media` the machine has no network while the image is built"),
         );
     }
     if !selection.images.is_empty() {
@@ -125,7 +125,7 @@ fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
                 "leave out `--image`: nodes pull them from the registry that they reach",
             )
             .with_subject("images")
-            .with_source("architecture 6"),
+            .with_source("derived: with delivery `media` the machine has no network while the image is built"),
         );
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn images(selection: &ImageDefinition, runtime: Runtime, refusals: &m
                 "leave out `--image`, or choose `--runtime containerd`",
             )
             .with_subject("images")
-            .with_source("windows-node-spec F3, F4"),
+            .with_source("derived: images are pulled with `ctr`, which is containerd's client; Docker keeps a store of its own"),
         );
     }
 }

@@ -78,7 +78,7 @@ fn latest(line: KubernetesLine, updated: Option<&Version>) -> (KubernetesLine, V
 }
 
 fn newest(catalog: &Catalog) -> Result<KubernetesLine, ResolveError> {
-    match catalog.programs()?.surveyed.iter().map(|survey| survey.minor).max() {
+    match catalog.surveys()?.surveyed.iter().map(|survey| survey.minor).max() {
         Some(minor) => Ok(catalog.kubernetes(minor)?),
         None => Err(unknown(catalog, "stable")),
     }
@@ -129,7 +129,7 @@ pub(super) fn missing_survey(
     catalog: &Catalog,
     line: &KubernetesLine,
 ) -> Result<Option<Warning>, CatalogError> {
-    let table = catalog.programs()?;
+    let table = catalog.surveys()?;
     if table.survey(line.minor).is_some() {
         return Ok(None);
     }

@@ -53,7 +53,7 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
 
 fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
-    let programs = catalog.programs()?;
+    let programs = catalog.surveys()?;
     let containerd = catalog.component("containerd")?;
     for minor in catalog.kubernetes_minors() {
         let line = catalog.kubernetes(minor)?;
