@@ -27,7 +27,7 @@ fn hex(digit: &str, length: usize) -> String {
 }
 
 fn pin(version: &str, algorithm: &str, digest: &str) -> Value {
-    json!({ "version": version, "algorithm": algorithm, "digest": digest, "confidence": "medium", "source": ["s"] })
+    json!({ "version": version, "algorithm": algorithm, "digest": digest, "confidence": "medium", "source": [SOURCE] })
 }
 
 /// A small catalog in which nothing is wrong.
@@ -36,7 +36,7 @@ fn small() -> BTreeMap<String, Value> {
         json!({
             "name": name, "summary": "s", "license": "MIT", "purl": "pkg:generic/x@{version}",
             "choices": [{ "kubernetes": "*", "default": "1.0.0", "allowed": "<2.0.0", "reason": "r", "source": SOURCE }],
-            "releases": [{ "versions": "<9.0.0", "url": "https://x.example/{version}", "kind": "exe", "source": "s" }],
+            "releases": [{ "versions": "<9.0.0", "url": "https://x.example/{version}", "kind": "exe", "source": SOURCE }],
             "pins": [pin("1.0.0", "sha256", &hex("a", 64)), pin("1.1.0", "sha256", &hex("b", 64))]
         })
     };

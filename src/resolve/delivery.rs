@@ -114,7 +114,9 @@ fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
                 "name updates as files with URL and SHA-256 (`updates.files` in imagegen.json)",
             )
             .with_subject("updates")
-            .with_source("derived: with delivery `media` the machine has no network while the image is built"),
+            .with_source(
+                "derived: with delivery `media` the machine has no network while the image is built",
+            ),
         );
     }
     if !selection.images.is_empty() {
@@ -125,7 +127,9 @@ fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
                 "leave out `--image`: nodes pull them from the registry that they reach",
             )
             .with_subject("images")
-            .with_source("derived: with delivery `media` the machine has no network while the image is built"),
+            .with_source(
+                "derived: with delivery `media` the machine has no network while the image is built",
+            ),
         );
     }
 }

@@ -15,7 +15,7 @@ use crate::embedded::Tree;
 /// sources are checked (empty for the whole file).
 const SCOPES: &[(&str, &str)] = &[
     ("kubernetes/", ""),
-    ("components/", "choices"),
+    ("components/", ""),
     ("windows/", ""),
     ("contents.json", ""),
     ("features.json", ""),
