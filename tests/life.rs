@@ -214,14 +214,14 @@ fn find_join_leftovers(life: &Life, node: &Node) -> Vec<String> {
     for name in ["joined", "arguments", "proxyFlags"] {
         gone.extend(node.facts(name));
     }
-    // Stop-Flannel removes the name of the node.
-    let flannel: Vec<String> = node.facts("flannel").iter().map(|it| format!(r"{it}\node-name")).collect();
-    gone.extend(flannel.iter().map(String::as_str));
+    // Stop-Flannel removes what the join wrote there.
+    let flannel = node.facts("flannel");
+    gone.extend(&flannel);
     let stays = |path: &str| life.stays.iter().any(|it| is_below(path, &it.path));
     let is_gone = |path: &str| gone.iter().any(|it| is_below(path, it));
     // A path whose step is not part of the plan is nobody's here.
     let made_here = |path: &&String| {
-        if path.ends_with("node-name") && flannel.is_empty() {
+        if is_below(path, r"C:\etc\kube-flannel") && flannel.is_empty() {
             return false;
         }
         let folder = path.rsplit_once('\\').map_or("", |(folder, _)| folder);

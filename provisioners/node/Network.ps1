@@ -272,6 +272,9 @@ function Start-Flannel {
     param([Parameter(Mandatory)] [hashtable] $Facts)
     if (-not $Facts.ContainsKey('flannel')) { return }
     if (-not (Test-Path -LiteralPath "$($Facts.flannel)\kubeconfig.conf" -PathType Leaf)) { return }
+    $template = "$($Facts.flannelTemplate)"
+    $text = Resolve-Mark -Facts $Facts -Text (Read-NodeText -Path $template) -From $template
+    Write-TextFile -Path "$($Facts.flannel)\net-conf.json" -Content $text
     Write-TextFile -Path "$($Facts.flannel)\node-name" -Content "$(Get-NodeName -Facts $Facts)`r`n"
     Start-Task -Name 'imagegen-flanneld'
     Write-NodeLine -Text 'flanneld is started'
@@ -282,6 +285,8 @@ function Stop-Flannel {
     param([Parameter(Mandatory)] [hashtable] $Facts)
     if (-not $Facts.ContainsKey('flannel')) { return }
     Stop-Task -Name 'imagegen-flanneld' -Program "$($Facts.flanneld)"
-    $name = "$($Facts.flannel)\node-name"
-    if (Test-Path -LiteralPath $name -PathType Leaf) { Remove-Item -LiteralPath $name -Force }
+    foreach ($name in 'node-name', 'net-conf.json') {
+        $path = "$($Facts.flannel)\$name"
+        if (Test-Path -LiteralPath $path -PathType Leaf) { Remove-Item -LiteralPath $path -Force }
+    }
 }

@@ -267,10 +267,12 @@ function Test-NodeProxy {
     $more += @('proxyArgument=--source-vip=@SOURCE_VIP@')
     $more += @('sourceNetwork=flannel.4096', 'addressPool=C:\opt\cni\bin\host-local.exe')
     $more += @('cniState=C:\var\lib\cni', 'flannel=C:\etc\kube-flannel', 'flanneld=C:\k\flanneld.exe')
+    $more += @('flannelTemplate=C:\k\cni\net-conf.json')
     $world = New-RegisteredWorld -Source $Source -More ($more + @('empty=C:\var\lib\cni'))
     foreach ($folder in 'var/lib/kube-proxy', 'etc/kube-flannel') {
         $null = [IO.Directory]::CreateDirectory("$world/C/$folder")
     }
+    Write-TextFile -Path 'C:\k\cni\net-conf.json' -Content '{"Network":"@POD_NETWORK@"}'
     $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
     Assert-Run -Name 'a node without credentials for kube-proxy' -Run $run -Code 0
     $proxy = Get-ServiceConfig -Name 'kube-proxy'
@@ -296,6 +298,8 @@ function Test-NodeProxy {
     $found = [IO.File]::ReadAllText("$world/C/etc/kube-flannel/node-name")
     $holds = $found -ceq "$name`r`n" -and (Get-Simulation -Area 'running' -Name 'imagegen-flanneld') -eq 'task'
     Assert-That -Name 'flanneld runs and knows its node' -Holds $holds -Detail $found
+    $found = [IO.File]::ReadAllText("$world/C/etc/kube-flannel/net-conf.json")
+    Assert-That -Name 'flanneld knows the network' -Holds ($found -ceq '{"Network":"10.244.0.0/16"}') -Detail $found
     $run = Invoke-NodeScript -World $world -Name 'Test-Node'
     Assert-Run -Name 'what kube-proxy was told is no drift' -Run $run -Code 0
     $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
