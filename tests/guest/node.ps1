@@ -299,7 +299,8 @@ function Test-NodeProxy {
     $holds = $found -ceq "$name`r`n" -and (Get-Simulation -Area 'running' -Name 'imagegen-flanneld') -eq 'task'
     Assert-That -Name 'flanneld runs and knows its node' -Holds $holds -Detail $found
     $found = [IO.File]::ReadAllText("$world/C/etc/kube-flannel/net-conf.json")
-    Assert-That -Name 'flanneld knows the network' -Holds ($found -ceq '{"Network":"10.244.0.0/16"}') -Detail $found
+    $holds = $found -ceq '{"Network":"10.244.0.0/16"}'
+    Assert-That -Name 'flanneld knows the network' -Holds $holds -Detail $found
     $run = Invoke-NodeScript -World $world -Name 'Test-Node'
     Assert-Run -Name 'what kube-proxy was told is no drift' -Run $run -Code 0
     $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
