@@ -27,7 +27,6 @@ fn digests_and_checksum_files_are_proofs() {
     assert_eq!(said["verified"], true);
     assert_eq!(said["evidence"].as_array().map(Vec::len), Some(2));
     for (line, said) in [
-        ("--sha256 00", "digest-malformed"),
         ("--checksums other", "checksum-mismatch"),
         ("--checksums page", "checksum-web-page"),
         ("--authenticode", "file-malformed"),
@@ -35,6 +34,9 @@ fn digests_and_checksum_files_are_proofs() {
         let ran = test(&format!("verify kubelet.exe {line}")).fails(5, &["proofs failed"]);
         assert!(ran.stdout.contains(said), "{line}: {}", ran.stdout);
     }
+    let ran = test(&format!("verify kubelet.exe --sha256 {}", "1".repeat(64))).fails(5, &["proofs failed"]);
+    assert!(ran.stdout.contains("digest-mismatch"), "{}", ran.stdout);
+    test("verify kubelet.exe --sha256 00").fails(3, &["`00` is not a SHA-256 of a file"]);
     test("verify kubelet.exe --signature sums").fails(2, &["without a key", "--key"]);
     test("verify kubelet.exe --bundle sums").fails(2, &["expected signer", "--identity"]);
     test("verify nowhere.exe").fails(1, &["nowhere.exe"]);
