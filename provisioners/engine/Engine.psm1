@@ -333,7 +333,7 @@ function Invoke-Phase {
         Add-JournalLine -Entry $entry
         Write-Entry -Entry $entry -Place "$place/$($resources.Count)"
         # Features and updates refuse to go on while Windows waits for a restart: the phase is run again after it.
-        if ($Phase -eq 'prepare' -and $entry.result -eq 'failed' -and (Test-PendingRestart)) {
+        if ($Phase -in 'prepare', 'node' -and $entry.result -eq 'failed' -and (Test-PendingRestart)) {
             Write-Line -Text "$($entry.name) waits for a restart of Windows that is due"
             $result.restart = $true
             break
