@@ -216,7 +216,7 @@ fn signed_scripts_satisfy_the_policy() {
     assert_eq!(build.matches("'AllSigned', '-File'").count(), 4);
     let complete = test.text("o/guest-plan.json");
     assert!(
-        complete.contains("-ExecutionPolicy AllSigned -File C:\\\\imagegen\\\\engine\\\\Invoke-Plan.ps1")
+        complete.contains("-ExecutionPolicy AllSigned -File C:\\\\imagegen\\\\node\\\\Initialize-Clone.ps1")
     );
     assert!(!complete.contains("-ExecutionPolicy Bypass"));
     for (name, bytes) in files(&test.folder) {

@@ -149,9 +149,10 @@ fn a_catalog_is_pinned_from_the_publisher() {
     run(&pin("0.1.3", "publisher"), 0);
     let component: Value =
         serde_json::from_str(&site.home.text("catalog/components/wins.json")).expect("JSON");
+    // A checksum file from the origin of the bytes raises no confidence.
     let added = component["pins"].as_array().expect("pins");
     assert_eq!(added.len(), 2);
-    assert_eq!((&added[0]["digest"], &added[0]["confidence"]), (&json!(digest), &json!("authoritative")));
+    assert_eq!((&added[0]["digest"], &added[0]["confidence"]), (&json!(digest), &json!("low")));
     assert_eq!(added[0]["size"], 4);
     assert!(added[0]["source"][0].as_str().expect("source").starts_with("checksum-file: "));
     // A URL proves nothing: whoever found it says so.
