@@ -39,7 +39,7 @@ fn digests_and_checksum_files_are_proofs() {
     test("verify kubelet.exe --sha256 00").fails(3, &["`00` is not a SHA-256 of a file"]);
     test("verify kubelet.exe --signature sums").fails(2, &["without a key", "--key"]);
     test("verify kubelet.exe --bundle sums").fails(2, &["expected signer", "--identity"]);
-    test("verify nowhere.exe").fails(1, &["nowhere.exe"]);
+    test("verify nowhere.exe").fails(3, &["nowhere.exe"]);
     let nothing = test("verify kubelet.exe").fails(5, &["kubelet.exe: nothing was verified", "--checksums"]);
     assert!(nothing.stdout.contains("the file was not verified"), "{}", nothing.stdout);
 }
