@@ -24,7 +24,7 @@ use crate::model::names::did_you_mean;
 use crate::model::rules::{Contents, Rules};
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
-pub use lint::{lint, lint_sources};
+pub use lint::{lint, lint_sources, names_notes};
 
 const LINES: &str = "kubernetes/lines";
 const SUPPORT: &str = "kubernetes/support.json";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use imagegen::catalog::{Catalog, lint};
+use imagegen::catalog::{Catalog, lint, lint_sources};
 use imagegen::diagnostic::Severity;
 use imagegen::embedded::Tree;
 use serde_json::{Value, json};
@@ -17,6 +17,10 @@ fn what_ships_has_no_findings() {
     let known: Vec<&str> =
         findings.iter().filter(|it| it.severity == Severity::Warning).map(|it| it.code.as_str()).collect();
     assert!(lines.len() == 1 && known == ["not-surveyed"], "{}", lines.join("\n"));
+    for tree in [Tree::packer(), Tree::provisioners()] {
+        let lines: Vec<String> = lint_sources(&tree).iter().map(ToString::to_string).collect();
+        assert!(lines.is_empty(), "{}", lines.join("\n"));
+    }
 }
 
 /// A source that has the form.

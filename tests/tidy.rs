@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use imagegen::catalog::names_notes;
 use imagegen::embedded::Tree;
 use imagegen::model::target::Target;
 use imagegen::render::load_target;
@@ -94,6 +95,29 @@ fn files_are_short() {
         let lines = code.lines().count();
         assert!(lines <= 420, "src/{path} has {lines} lines");
     }
+}
+
+/// A reader can open every source that code, comments and documents name.
+#[test]
+fn no_text_names_research_notes() {
+    let own = ["src/catalog/lint/sources.rs", "tests/catalog.rs"];
+    let mut checked = 0;
+    for folder in ["src", "tests", "provisioners", "packer", "manifests", "ci"] {
+        for (path, bytes) in files(&root().join(folder)) {
+            let path = format!("{folder}/{path}");
+            let Some(text) = String::from_utf8(bytes).ok().filter(|_| !own.contains(&path.as_str())) else {
+                continue;
+            };
+            let found = text.lines().find(|line| names_notes(line));
+            assert_eq!(found, None, "{path}");
+            checked += 1;
+        }
+    }
+    for document in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        let text = std::fs::read_to_string(root().join(document)).expect(document);
+        assert_eq!(text.lines().find(|line| names_notes(line)), None, "{document}");
+    }
+    assert!(checked > 500, "{checked}");
 }
 
 /// Image targets of the program, by name.

@@ -14,7 +14,7 @@ use crate::model::rules::Contents;
 
 use super::{Catalog, FLAGS};
 
-pub use sources::lint_sources;
+pub use sources::{lint_sources, names_notes};
 
 struct Report<'a> {
     catalog: &'a Catalog,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::catalog::{CatalogError, lint};
+use crate::catalog::{CatalogError, lint, lint_sources};
 use crate::cli::CatalogWhat;
 use crate::diagnostic::{Finding, Result, Severity};
 use crate::io::fs;
@@ -20,7 +20,8 @@ pub(super) fn catalog(what: &CatalogWhat, manifests: Option<&Path>, printer: &Pr
         }
         CatalogWhat::Lint => {
             let trees = read_trees(manifests)?;
-            let findings = lint(&trees.catalog);
+            let mut findings = lint(&trees.catalog);
+            findings.extend([&trees.packer, &trees.provisioners].into_iter().flat_map(lint_sources));
             printer.result(&findings, || findings.iter().map(format_finding).collect())?;
             let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
             if errors == 0 {

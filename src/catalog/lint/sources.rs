@@ -11,75 +11,74 @@ use serde_json::Value;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 
-/// Files whose sources are held to the form: the start of their path, and the field below which
-/// sources are checked (empty for the whole file).
-const SCOPES: &[(&str, &str)] = &[
-    ("kubernetes/", ""),
-    ("components/", ""),
-    ("windows/", ""),
-    ("contents.json", ""),
-    ("features.json", ""),
-    ("rules.json", ""),
+/// Marks of research notes, which a reader cannot open.
+const NOTES: &[&str] = &[
+    "windows-node-spec",
+    "image-builder-windows ",
+    "supply-chain 0",
+    "supply-chain 1",
+    "supply-chain 2",
+    "supply-chain 5",
+    "architecture 7",
+    "harness.md",
+    "design/",
+    "spec/",
+    "seeds 00",
+    "[D]",
+    "[R]",
 ];
 
-/// Marks of research notes, which a reader cannot open.
-const NOTES: &[&str] =
-    &["windows-node-spec", "image-builder-windows ", "supply-chain ", "design/", "spec/", "[D]", "[R]"];
-
-/// Sources in a tree of files that do not have the form.
+/// Sources in the JSON files of a tree that do not have the form, and other texts that name notes.
 #[must_use]
 pub fn lint_sources(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, bytes) in tree.files() {
-        let scopes = || SCOPES.iter().filter(|(start, _)| path.starts_with(start));
         // A file that is not JSON is a finding of its own.
-        let value = scopes().next().and_then(|_| serde_json::from_slice::<Value>(&bytes).ok());
-        let Some(value) = value else { continue };
-        for (_, field) in scopes() {
-            let part = if field.is_empty() { Some(&value) } else { value.get(*field) };
-            let mut problems = Vec::new();
-            check_value(part.unwrap_or(&Value::Null), field, &mut problems);
-            let file = format!("{}/{path}", tree.label);
-            let finding = |message| Finding::new("source-form", message, "").with_subject(&file);
-            findings.extend(problems.into_iter().map(finding));
-        }
+        let value = path.ends_with(".json").then(|| serde_json::from_slice::<Value>(&bytes).ok()).flatten();
+        let mut problems = Vec::new();
+        check_value(&value.unwrap_or_default(), "", false, &mut problems);
+        let file = format!("{}/{path}", tree.label);
+        let finding = |message| Finding::new("source-form", message, "").with_subject(&file);
+        findings.extend(problems.into_iter().map(finding));
     }
     findings
 }
 
-fn check_value(value: &Value, at: &str, problems: &mut Vec<String>) {
+fn check_value(value: &Value, at: &str, is_source: bool, problems: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 let inner = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
-                match value {
-                    Value::String(source) if name == "source" => check_text(source, &inner, problems),
-                    value => check_value(value, &inner, problems),
-                }
+                check_value(value, &inner, name == "source", problems);
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                match item {
-                    Value::String(source) if at.ends_with(".source") => check_text(source, at, problems),
-                    item => check_value(item, &format!("{at}[{index}]"), problems),
-                }
+                check_value(item, &format!("{at}[{index}]"), is_source, problems);
             }
+        }
+        Value::String(text) => {
+            let flaw = if is_source { find_flaw(text) } else { names_notes(text).then_some(NAMES_NOTES) };
+            problems.extend(flaw.map(|flaw| format!("{at}: `{text}` {flaw}")));
         }
         _ => {}
     }
 }
 
-fn check_text(source: &str, at: &str, problems: &mut Vec<String>) {
-    if let Some(reason) = find_flaw(source) {
-        problems.push(format!("{at}: `{source}` {reason}"));
-    }
+const NAMES_NOTES: &str = "names notes that a reader cannot open";
+
+/// Whether a text names research notes. A folder of an address is none.
+#[must_use]
+pub fn names_notes(text: &str) -> bool {
+    let starts_word =
+        |at: usize| text[..at].chars().next_back().is_none_or(|before| " \n(`\"'".contains(before));
+    NOTES.iter().any(|note| text.match_indices(note).any(|(at, _)| starts_word(at)))
 }
 
 /// Why a text is not a source.
 fn find_flaw(source: &str) -> Option<&'static str> {
-    if NOTES.iter().any(|note| source.contains(note)) {
-        return Some("names notes that a reader cannot open");
+    if names_notes(source) {
+        return Some(NAMES_NOTES);
     }
     let mut rest = source;
     loop {
@@ -146,6 +145,7 @@ mod tests {
             "kubernetes/kubernetes@v1.20.0 cmd/kubeadm/app/constants/constants.go",
             "kubernetes/website@release-1.20 content/en/docs/a.md (the table); derived: the newest of them",
             "derived: two projects do it; a third does not",
+            "https://learn.microsoft.com/windows-hardware/design/device-experiences",
         ] {
             assert_eq!(find_flaw(good), None, "{good}");
         }
@@ -155,6 +155,7 @@ mod tests {
             "windows-node-spec 4.1",
             "https://example.com/a; windows-node-spec 4.1",
             "https://example.com/a [R]",
+            "derived: as in design/join",
             "http://example.com/a",
             "https://localhost/a",
             "https://example.com/a and more",
