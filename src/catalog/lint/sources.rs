@@ -34,7 +34,7 @@ pub fn lint_sources(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, bytes) in tree.files() {
         // A file that is not JSON is a finding of its own.
-        let value = path.ends_with(".json").then(|| serde_json::from_slice::<Value>(&bytes).ok()).flatten();
+        let value = serde_json::from_slice::<Value>(&bytes).ok();
         let mut problems = Vec::new();
         check_value(&value.unwrap_or_default(), "", false, &mut problems);
         let file = format!("{}/{path}", tree.label);
