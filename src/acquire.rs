@@ -17,7 +17,7 @@ use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::resource::PinAlgorithm;
 use crate::model::selection::ImageDefinition;
-use crate::trust::Admitted;
+use crate::trust::{Admitted, wants_proof};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
@@ -155,13 +155,33 @@ pub fn collect_outcomes<T, E: Into<Error>>(
     Err(first)
 }
 
-/// Pins artifacts by what their publishers prove: the unpinned ones, or `every` one.
+/// Which artifacts are proven while a plan is pinned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PinScope {
+    /// Those that nobody pinned, and those of which the policy wants more than a digest.
+    Needed,
+    Every,
+}
+
+impl PinScope {
+    fn holds(self, artifact: &PlannedArtifact, policy: &Policy) -> bool {
+        self == Self::Every || !artifact.is_pinned() || wants_proof(policy, artifact)
+    }
+}
+
+/// Whether [`pin_plan`] would fetch anything.
+#[must_use]
+pub fn needs_proofs(plan: &Plan, scope: PinScope, policy: &Policy) -> bool {
+    plan.artifacts().any(|artifact| scope.holds(artifact, policy))
+}
+
+/// Pins artifacts by what their publishers prove.
 ///
 /// # Errors
 /// An artifact cannot be fetched or proven.
-pub fn pin_plan(plan: &mut Plan, every: bool, acquirer: &Acquirer<'_>) -> Result<Vec<VerifiedArtifact>> {
+pub fn pin_plan(plan: &mut Plan, scope: PinScope, acquirer: &Acquirer<'_>) -> Result<Vec<VerifiedArtifact>> {
     let artifacts: Vec<PlannedArtifact> =
-        plan.artifacts().filter(|artifact| every || !artifact.is_pinned()).cloned().collect();
+        plan.artifacts().filter(|artifact| scope.holds(artifact, acquirer.policy)).cloned().collect();
     if let Some(artifact) = artifacts.iter().find(|artifact| !artifact.is_pinned() && !offers_proof(artifact))
     {
         return Err(Unprovable { title: artifact.title(), artifact: artifact.clone() }.into());
@@ -204,7 +224,7 @@ pub fn prove_plan(
 /// # Errors
 /// As [`pin_plan`] and [`prove_plan`]; the policy refuses the plan.
 pub fn acquire_plan(mut plan: Plan, acquirer: &Acquirer<'_>) -> Result<ProvenPlan> {
-    let earlier = pin_plan(&mut plan, false, acquirer)?;
+    let earlier = pin_plan(&mut plan, PinScope::Needed, acquirer)?;
     let admitted = crate::trust::admit(PinnedPlan::new(plan)?, acquirer.policy)?;
     prove_plan(admitted, &earlier, acquirer)
 }

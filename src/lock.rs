@@ -38,6 +38,9 @@ pub struct Lock {
     pub packer: Option<PlannedPacker>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyUsed>,
+    /// Why the policy has admitted nothing yet: the lock of a preview, which nothing is built from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_admitted: Option<String>,
     /// Versions that `lock --update` found: component, or `kubernetes`, → version.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub updated: BTreeMap<String, Version>,
@@ -103,6 +106,21 @@ impl Classify for Unpinned {
     }
 }
 
+/// What a preview made under a policy.
+#[derive(Debug, thiserror::Error)]
+#[error("not admitted: {0}")]
+pub struct NotAdmitted(pub String);
+
+impl Classify for NotAdmitted {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        vec!["run `imagegen lock` under the policy, and use the lock that it writes".to_owned()]
+    }
+}
+
 /// A plan whose every artifact has a digest, with its lock. Only [`PinnedPlan::new`] makes one.
 #[derive(Debug)]
 pub struct PinnedPlan {
@@ -155,10 +173,26 @@ impl Lock {
             base_image,
             packer: plan.packer.clone(),
             policy: plan.policy.clone(),
+            not_admitted: None,
             updated: plan.updated.clone(),
             artifacts,
             warnings: plan.warnings.clone(),
         }
+    }
+
+    /// The lock of a plan whose bytes nobody has seen: under a policy it says so.
+    #[must_use]
+    pub fn for_preview(plan: &Plan) -> Self {
+        let reason = |policy: &PolicyUsed| {
+            format!("the bytes were not held against the policy {}; run `imagegen build`", policy.name)
+        };
+        Self { not_admitted: plan.policy.as_ref().map(reason), ..Self::from_plan(plan) }
+    }
+
+    /// # Errors
+    /// It is the lock of a preview.
+    pub fn require_admission(&self) -> Result<(), NotAdmitted> {
+        self.not_admitted.clone().map_or(Ok(()), |reason| Err(NotAdmitted(reason)))
     }
 
     #[must_use]

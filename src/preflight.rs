@@ -84,7 +84,7 @@ impl Checks {
 pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
     let (definition, folder) = read_definition(&args.selection, trees)?;
     let mut plan = resolve_plan(&definition, trees)?;
-    apply_policy(&args.selection, &mut plan)?;
+    apply_policy(&args.selection, &mut plan, &trees.catalog)?;
     let mut checks = Checks::default();
     check_lock(args, &folder, &mut plan, &mut checks);
     check_variables(&plan, &mut checks);

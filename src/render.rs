@@ -24,6 +24,18 @@ use crate::model::variable::Variable;
 pub use bundle::archive_names;
 pub use hcl::template as hcl_template;
 
+/// Stops Packer in a workspace that a policy has not admitted: no value is valid.
+const NOT_ADMITTED: &str = r#"variable "admitted" {
+  type        = bool
+  description = "A preview under a policy. `imagegen build` proves the bytes and writes a workspace that builds."
+
+  validation {
+    condition     = var.admitted && !var.admitted
+    error_message = "Not admitted: the bytes were not held against the policy. Run imagegen build."
+  }
+}
+"#;
+
 /// A workspace, by file name.
 #[derive(Debug, Clone)]
 pub struct Workspace {
@@ -142,6 +154,9 @@ pub fn render(
     files.insert("guest-plan.json".to_owned(), guest_plan.into_bytes());
     files.insert("payload.zip".to_owned(), payload);
     files.insert("imagegen.lock.json".to_owned(), lock_text.into_bytes());
+    if lock.not_admitted.is_some() {
+        files.insert("not-admitted.pkr.hcl".to_owned(), NOT_ADMITTED.as_bytes().to_vec());
+    }
     Ok(Workspace { files, payload: payload_digest, lock: lock_digest })
 }
 

@@ -242,7 +242,7 @@ pub fn resolve_locked_definition(
     }
     let updated = locked.as_ref().map(|locked| locked.updated.clone()).unwrap_or_default();
     let mut plan = resolve_updated_plan(definition, trees, updated)?;
-    let policy = inputs::apply_policy(selection, &mut plan)?;
+    let policy = inputs::apply_policy(selection, &mut plan, &trees.catalog)?;
     if let Some(locked) = locked {
         locked.check(&file, &plan)?;
         locked.pin(&mut plan);

@@ -70,13 +70,13 @@ pub struct Written {
 /// The machine could not work, a template is wrong, or the folder is not free.
 pub fn write_workspace(
     plan: &Plan,
+    lock: &Lock,
     workspace: &WorkspaceArgs,
     trees: &Trees,
     printer: &Printer,
 ) -> Result<Written> {
-    let lock = Lock::from_plan(plan);
     let (guest, _) = predict_machine(plan, trees)?;
-    let rendered = render::render(plan, &lock, &guest, &trees.packer, &trees.provisioners)?;
+    let rendered = render::render(plan, lock, &guest, &trees.packer, &trees.provisioners)?;
     let folder = workspace.out.clone().unwrap_or_else(|| {
         let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
         Path::new("imagegen-out").join(name)

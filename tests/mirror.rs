@@ -26,10 +26,13 @@ fn checksum_files_of_publishers_pin_what_the_catalog_does_not() {
         site.succeeds(&format!("lock {selection}"));
         let locked = site.locked(component);
         assert!(proven(&locked, "checksum-file"), "{locked:#}");
-        let asked = site.requests();
-        // What was proven once is known, also without a network.
+        // A new lock believes nothing of the old one: it proves again, and a forged digest does not survive.
+        let lock = site.home.text("imagegen.lock.json");
+        let digest = locked["digests"][0]["digest"].as_str().expect("digest");
+        site.write("imagegen.lock.json", lock.replace(digest, &"ab".repeat(32)).as_bytes());
         site.succeeds(&format!("lock {selection}"));
-        site.succeeds(&format!("lock {selection} --offline"));
+        assert_eq!(site.home.text("imagegen.lock.json"), lock);
+        let asked = site.requests();
         site.succeeds(&format!("build {selection} --no-bake --locked --out o"));
         assert_eq!(site.requests(), asked);
         let fetched = site.succeeds(&format!("fetch {selection} --locked")).stdout;

@@ -11,6 +11,7 @@ use crate::io::store::Store;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPlugin};
 use crate::model::version::Version;
 use crate::resolve::{Platform, ResolveError, plan_tool};
+use crate::trust::check_artifact;
 use crate::verify::ProofError;
 use crate::verify::archive::{self, Limits, Wanted};
 
@@ -77,6 +78,9 @@ pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>
     };
     let planned = plan_tools(plan, acquirer.trees).into_iter().map(|(_, _, artifact)| artifact);
     let artifacts = planned.collect::<Result<Vec<PlannedArtifact>>>()?;
+    for artifact in &artifacts {
+        check_artifact(acquirer.policy, artifact)?;
+    }
     let verified = acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Bytes)?;
     let plugins: Vec<_> = packer.plugins.iter().zip(&verified[1..]).collect();
     Ok(install_tools(acquirer.fetcher.store(), &verified[0], &plugins)?)

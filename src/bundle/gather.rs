@@ -37,6 +37,7 @@ pub fn gather_bundle(
     printer: &Printer,
 ) -> Result<Index> {
     lock.require_pins()?;
+    lock.require_admission()?;
     let mut gatherer = Gatherer {
         fetcher: open_fetcher(network, &Policy::default())?,
         jobs: network.jobs,

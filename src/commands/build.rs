@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use crate::acquire::{Acquirer, acquire_tools, open_fetcher, pin_plan, prove_plan};
-use crate::bake::{self, Bake, BakedImage};
+use crate::acquire::{Acquirer, PinScope, acquire_tools, open_fetcher, pin_plan, prove_plan};
+use crate::bake::{self, Bake};
 use crate::cli::BuildArgs;
 use crate::diagnostic::Result;
-use crate::lock::PinnedPlan;
+use crate::lock::{Lock, PinnedPlan};
 use crate::model::choice::Delivery;
+use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
 use crate::selection::{read_trees, resolve_locked_plan};
 use crate::trust::admit;
 use crate::ui::Printer;
-use crate::workspace::{BundleOutput, list_media, write_workspace};
+use crate::workspace::{BundleOutput, Written, list_media, write_workspace};
 
 use super::render::print_workspace;
 
@@ -31,21 +32,32 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
     if !args.lock.locked && plan.unpinned().next().is_some() {
         let fetcher = open()?;
         let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
-        earlier = pin_plan(&mut plan, false, &acquirer)?;
+        earlier = pin_plan(&mut plan, PinScope::Needed, &acquirer)?;
     }
-    let written = write_workspace(&plan, &args.workspace, &trees, printer)?;
-    printer.note(&format!("workspace: {}", written.folder.display()));
+    let packs = plan.target.image().is_none();
+    let downloads = packs && plan.delivery != Delivery::Media;
+    // Nothing that could be installed is written before a policy has seen the bytes.
+    let write = |plan: &Plan| -> Result<Written> {
+        let written = write_workspace(plan, &Lock::from_plan(plan), &args.workspace, &trees, printer)?;
+        printer.note(&format!("workspace: {}", written.folder.display()));
+        Ok(written)
+    };
+    let early = if plan.policy.is_some() { None } else { Some(write(&plan)?) };
     let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
-    let packs = admitted.pinned().plan().target.image().is_none();
-    if packs && admitted.pinned().plan().delivery != Delivery::Media {
+    if let (true, Some(written)) = (downloads, &early) {
         // The machine itself downloads, and checks every digest.
         return print_archive(&written.pack_archive(admitted.pinned().plan(), &[])?, printer);
     }
     let fetcher = open()?;
     let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
     let proven = prove_plan(admitted, &earlier, &acquirer)?;
+    let written = match early {
+        Some(written) => written,
+        None => write(proven.plan())?,
+    };
     if packs {
-        return print_archive(&written.pack_archive(proven.plan(), &list_media(&proven))?, printer);
+        let media = if downloads { Vec::new() } else { list_media(&proven) };
+        return print_archive(&written.pack_archive(proven.plan(), &media)?, printer);
     }
     let tools = acquire_tools(args.packer.as_ref(), proven.plan(), &acquirer)?;
     let environment =
@@ -59,14 +71,10 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
         printer,
     }
     .run()?;
-    print_image(&image, &written.folder, printer)
+    printer.note(&format!("image: {}", written.folder.join("image.json").display()));
+    printer.result(&image, || image.artifacts.iter().map(|artifact| format!("{}\n", artifact.id)).collect())
 }
 
 fn print_archive(output: &BundleOutput, printer: &Printer) -> Result<()> {
     printer.result(output, || format!("{}  {}\n", output.sha256, output.bundle))
-}
-
-fn print_image(image: &BakedImage, folder: &Path, printer: &Printer) -> Result<()> {
-    printer.note(&format!("image: {}", folder.join("image.json").display()));
-    printer.result(image, || image.artifacts.iter().map(|artifact| format!("{}\n", artifact.id)).collect())
 }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::acquire::{Acquirer, Keys, open_fetcher, pin_plan, write_proofs};
+use crate::acquire::{Acquirer, Keys, PinScope, needs_proofs, open_fetcher, pin_plan, write_proofs};
 use crate::cli::LockArgs;
 use crate::diagnostic::Result;
 use crate::io::fs;
-use crate::lock::Lock;
+use crate::lock::{Lock, PinnedPlan};
 use crate::model::version::Version;
 use crate::selection::{
     apply_policy, lock_path, predict_machine, read_definition, read_policy, read_trees, resolve_updated_plan,
 };
+use crate::trust::admit;
 use crate::ui::Printer;
 use crate::updates::Upstreams;
 
@@ -28,27 +29,25 @@ pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer)
         let updated = find_updates(&upstreams, names, printer)?;
         plan = resolve_updated_plan(&definition, &trees, updated)?;
     }
-    let policy = apply_policy(&args.selection, &mut plan)?;
+    let policy = apply_policy(&args.selection, &mut plan, &trees.catalog)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, &trees)?;
-    // What an older lock has proven of the same files need not be fetched again.
-    if let Some(old) = old {
-        old.pin(&mut plan);
-    }
     let every = args.prove || args.bundles.is_some();
-    if every || plan.unpinned().next().is_some() {
+    let scope = if every { PinScope::Every } else { PinScope::Needed };
+    if needs_proofs(&plan, scope, &policy) {
         let fetcher = open_fetcher(&args.network, &policy)?;
         let jobs = args.network.jobs;
         let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
-        let verified = pin_plan(&mut plan, every, &acquirer)?;
+        let verified = pin_plan(&mut plan, scope, &acquirer)?;
         if let Some(folder) = &args.bundles {
             write_proofs(folder, &verified, fetcher.store(), &Keys::read(trees.catalog.tree())?)?;
         }
     }
-    let lock = Lock::from_plan(&plan);
+    let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
+    let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     fs::write(&path, lock.encode().as_bytes())?;
     plan.warnings.iter().for_each(|warning| printer.warning(&warning.message));
-    printer.result(&lock, || {
+    printer.result(lock, || {
         let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
         format!("{}: {pinned} of {} artifacts pinned\n", path.display(), lock.artifacts.len())
     })

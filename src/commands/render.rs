@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::catalog::Trees;
 use crate::cli::{RenderArgs, WorkspaceArgs};
 use crate::diagnostic::Result;
+use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
 use crate::selection::{read_trees, resolve_locked_plan};
@@ -25,7 +26,11 @@ pub(super) fn print_workspace(
     trees: &Trees,
     printer: &Printer,
 ) -> Result<()> {
-    let written = write_workspace(plan, args, trees, printer)?;
+    let lock = Lock::for_preview(plan);
+    let written = write_workspace(plan, &lock, args, trees, printer)?;
+    if let Some(reason) = &lock.not_admitted {
+        printer.warning(&format!("not admitted: {reason}"));
+    }
     let output = written.describe(plan);
     printer.result(&output, || written.format_tree(&output))
 }

@@ -80,13 +80,45 @@ pub struct AllowedHosts {
 impl AllowedHosts {
     #[must_use]
     pub fn allow(&self, host: &str) -> bool {
-        let host = host.to_ascii_lowercase();
-        self.patterns.iter().map(|pattern| pattern.to_ascii_lowercase()).any(|pattern| {
-            match pattern.strip_prefix("*.") {
-                Some(domain) => host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')),
-                None => pattern == host,
-            }
-        })
+        self.patterns.iter().any(|pattern| matches_host(pattern, host))
+    }
+}
+
+/// Whether a host is the pattern's, or below `*.DOMAIN`.
+#[must_use]
+pub fn matches_host(pattern: &str, host: &str) -> bool {
+    let (pattern, host) = (pattern.to_ascii_lowercase(), host.to_ascii_lowercase());
+    match pattern.strip_prefix("*.") {
+        Some(domain) => host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')),
+        None => pattern == host,
+    }
+}
+
+/// What a subject is in an image or a build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A published file of a component: a program, an archive, an installer.
+    Artifact,
+    /// A Windows update, as a file or by a search.
+    Update,
+    /// A part of a volume plugin.
+    VolumePlugin,
+    ContainerImage,
+    /// A certificate that the guest is told to trust.
+    Certificate,
+    /// A variable that names the base image.
+    BaseImage,
+    /// Packer or a plugin of it, which runs on the building machine.
+    BuildTool,
+}
+
+/// Whether a name fits a pattern: `*` at the end stands for any rest.
+#[must_use]
+pub fn matches_pattern(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => pattern == name,
     }
 }
 
@@ -116,8 +148,16 @@ pub struct SignedScripts {
 pub struct Requirement {
     /// As errors name it.
     pub id: String,
-    /// Component names; `*` at the end stands for any rest.
+    /// Names of components, files or images, or of programs without `.exe`, whatever archive they come in; `*` at
+    /// the end stands for any rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<String>,
+    /// Everything that has one of these roles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Role>,
+    /// Everything that comes from one of these hosts; `*.example.com` takes in those below.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<VersionRange>,
     /// One of these must hold.
@@ -136,6 +176,14 @@ pub struct PolicyUsed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_end_in_a_star() {
+        assert!(matches_pattern("kube*", "kubelet"));
+        assert!(matches_pattern("kubelet", "kubelet"));
+        assert!(!matches_pattern("kubelet", "kubelet2"));
+        assert!(!matches_pattern("*kube", "kube"));
+    }
 
     #[test]
     fn hosts_are_matched_whole() {

@@ -36,7 +36,12 @@ pub(super) fn bundle(
         .map(|(name, bytes)| (name, bytes.to_vec()))
         .collect();
     let script = provisioners.get(INSTALL).ok_or_else(|| RenderError::Missing(INSTALL.to_owned()))?;
-    files.insert("Install.ps1".to_owned(), script.to_vec());
+    // The preview of a policy installs nothing: neither by the script nor by the plan's name.
+    if lock.not_admitted.is_none() {
+        files.insert("Install.ps1".to_owned(), script.to_vec());
+    } else if let Some(preview) = files.remove("guest-plan.json") {
+        files.insert("guest-plan.not-admitted.json".to_owned(), preview);
+    }
     // Whoever runs a bundle trusts its signer before it starts: nothing of it runs otherwise.
     for certificate in plan.signing.iter().flat_map(|signing| &signing.certificates) {
         let store = match certificate.store {

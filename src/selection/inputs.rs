@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::catalog::Catalog;
 use crate::cli::SelectionArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::sha256;
@@ -12,7 +13,7 @@ use crate::model::overrides::{Override, Overrides, set};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed};
 use crate::model::url::HttpUrl;
-use crate::trust::check_plan;
+use crate::trust::{check_plan, check_policy};
 
 /// An input file that the user names by a flag.
 ///
@@ -113,14 +114,29 @@ fn is_content(text: &str) -> bool {
 ///
 /// # Errors
 /// The file cannot be read or is no policy; the plan violates it.
-pub fn apply_policy(args: &SelectionArgs, plan: &mut Plan) -> Result<Policy> {
+pub fn apply_policy(args: &SelectionArgs, plan: &mut Plan, catalog: &Catalog) -> Result<Policy> {
     let policy = read_policy(args)?;
     if args.policy.is_some() {
         let sha256 = sha256(json::pretty(&policy).as_bytes());
         plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
+        check_policy(&policy, &list_names(plan, catalog)?)?;
         check_plan(&policy, plan)?;
     }
     Ok(policy)
+}
+
+/// What a policy can name: components, groups and programs of the catalog.
+fn list_names(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>> {
+    let mut names = plan.known.clone();
+    for component in catalog.component_names() {
+        for release in &catalog.component(&component)?.releases {
+            let files = release.members.iter().map(|member| member.file.to_ascii_lowercase());
+            names.extend(files.flat_map(|file| [file.trim_end_matches(".exe").to_owned(), file]));
+        }
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
 }
 
 /// The policy itself, before there is a plan to hold against it.

@@ -1,18 +1,20 @@
 //! A provider's policy against a plan and against what was proven. Pure.
 //!
-//! A violation names the rule, the artifact, and what would satisfy it.
+//! A violation names the rule, the subject, and what would satisfy it.
 
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::lock::PinnedPlan;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::policy::{Policy, Requirement};
-use crate::model::url::host;
+use crate::model::policy::{Policy, Requirement, Role};
 
-use super::subject::{Subject, list_subjects};
+use super::subject::{Origin, Subject, list_subjects};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
+    /// The policy demands what it cannot mean.
+    #[error("policy {policy} is wrong:{}", format_findings(.findings))]
+    Malformed { policy: String, findings: Vec<Finding> },
     /// The selection itself is not allowed.
     #[error("policy {policy} refuses this image:{}", format_findings(.findings))]
     Selection { policy: String, findings: Vec<Finding> },
@@ -24,14 +26,16 @@ pub enum PolicyError {
 impl Classify for PolicyError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Selection { .. } => ErrorClass::Selection,
+            Self::Selection { .. } | Self::Malformed { .. } => ErrorClass::Selection,
             Self::Proof { .. } => ErrorClass::Verification,
         }
     }
 
     fn remedies(&self) -> Vec<String> {
         match self {
-            Self::Selection { findings, .. } | Self::Proof { findings, .. } => list_remedies(findings),
+            Self::Malformed { findings, .. }
+            | Self::Selection { findings, .. }
+            | Self::Proof { findings, .. } => list_remedies(findings),
         }
     }
 }
@@ -61,30 +65,15 @@ pub fn admit(pinned: PinnedPlan, policy: &Policy) -> Result<Admitted, PolicyErro
 /// # Errors
 /// All findings at once.
 pub fn check_plan(policy: &Policy, plan: &Plan) -> Result<(), PolicyError> {
-    let mut findings = Vec::new();
-    for subject in list_subjects(plan) {
-        findings.extend(hosts(policy, &subject));
-        let Some(artifact) = subject.artifact else { continue };
-        findings.extend(forbidden(policy, artifact));
-        findings.extend(confidence(policy, artifact));
-        findings.extend(publisher(policy, artifact));
-        findings.extend(
-            requirements(policy, artifact)
-                .filter(|rule| !rule.any_of.iter().any(|proof| offers(artifact, *proof)))
-                .map(|rule| unmet(rule, artifact, "nothing of the kind is known for it")),
-        );
-    }
+    let mut findings: Vec<Finding> =
+        list_subjects(plan).iter().flat_map(|subject| check_subject(policy, subject)).collect();
     if policy.refuse_below_security_floor {
-        findings.extend(plan.warnings.iter().filter(|warning| warning.id == "security-floor").map(
-            |warning| {
-                Finding::new(
-                    "refuseBelowSecurityFloor",
-                    warning.message.clone(),
-                    "choose a Kubernetes release that has the fix",
-                )
+        let below = plan.warnings.iter().filter(|warning| warning.id == "security-floor");
+        findings.extend(below.map(|warning| {
+            let remedy = "choose a Kubernetes release that has the fix";
+            Finding::new("refuseBelowSecurityFloor", warning.message.clone(), remedy)
                 .with_subject(warning.subject.clone())
-            },
-        ));
+        }));
     }
     if findings.is_empty() {
         return Ok(());
@@ -92,54 +81,119 @@ pub fn check_plan(policy: &Policy, plan: &Plan) -> Result<(), PolicyError> {
     Err(PolicyError::Selection { policy: policy.name.clone(), findings })
 }
 
+/// What can be judged of a published file before it is fetched: of the build's tools, too.
+///
+/// # Errors
+/// All findings at once.
+pub fn check_artifact(policy: &Policy, artifact: &PlannedArtifact) -> Result<(), PolicyError> {
+    let findings = check_subject(policy, &Subject::from_artifact(artifact));
+    if findings.is_empty() {
+        return Ok(());
+    }
+    Err(PolicyError::Selection { policy: policy.name.clone(), findings })
+}
+
+fn check_subject(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
+    let mut findings = check_hosts(policy, subject);
+    findings.extend(check_forbidden(policy, subject));
+    if subject.role == Role::BuildTool {
+        // The catalog says how it is published when it is acquired: then it is judged as an artifact.
+        return findings;
+    }
+    if let Some(artifact) = subject.artifact {
+        findings.extend(check_confidence(policy, artifact));
+        findings.extend(check_publisher(policy, artifact));
+    }
+    let unmet = requirements(policy, subject)
+        .filter(|rule| !rule.any_of.iter().any(|proof| offers(subject, *proof)))
+        .map(|rule| report_unmet(rule, subject, "nothing of the kind is known for it"));
+    findings.extend(unmet);
+    findings
+}
+
 /// What was proven of one artifact.
 #[must_use]
 pub fn check_evidence(policy: &Policy, artifact: &PlannedArtifact, evidence: &[Evidence]) -> Vec<Finding> {
-    let minimum = policy.minimum_verdict.unwrap_or(Verdict::SignedTimeUnproven);
-    let mut findings: Vec<Finding> = requirements(policy, artifact)
-        .filter(|rule| {
-            !evidence.iter().any(|proof| rule.any_of.contains(&proof.proof) && proof.verdict >= minimum)
-        })
+    let subject = Subject::from_artifact(artifact);
+    let mut findings: Vec<Finding> = requirements(policy, &subject)
+        .filter(|rule| !is_met(policy, rule, &subject, artifact, evidence))
         .map(|rule| {
             let found: Vec<String> = evidence
                 .iter()
                 .filter(|proof| rule.any_of.contains(&proof.proof))
-                .map(|proof| format!("{} is {}", proof.proof.as_str(), proof.verdict.as_str()))
+                .map(|proof| {
+                    format!("{} of {} is {}", proof.proof.as_str(), proof.subject, proof.verdict.as_str())
+                })
                 .collect();
             let found = if found.is_empty() { "there is none".to_owned() } else { found.join(", ") };
-            unmet(rule, artifact, &found)
+            report_unmet(rule, &subject, &found)
         })
         .collect();
-    if let Some(allowed) = &policy.allowed_roots {
-        let roots = evidence
-            .iter()
-            .filter(|proof| proof.proof == ProofKind::Authenticode)
-            .filter_map(|proof| proof.facts.get("rootSha256"));
-        findings.extend(roots.filter(|root| !allowed.iter().any(|ok| ok.eq_ignore_ascii_case(root))).map(
-            |root| {
-                Finding::new(
-                    "allowedRoots",
-                    format!("its Authenticode chain ends in {root}"),
-                    format!(
-                        "add the root to the policy, or override {} with a build of your own",
-                        artifact.component
-                    ),
-                )
-                .with_subject(artifact.title())
-            },
-        ));
-    }
+    findings.extend(check_roots(policy, artifact, evidence));
     findings
 }
 
-fn requirements<'a>(
-    policy: &'a Policy,
-    artifact: &'a PlannedArtifact,
-) -> impl Iterator<Item = &'a Requirement> {
-    policy.require.iter().filter(|rule| {
-        rule.components.iter().any(|pattern| matches(pattern, &artifact.component))
-            && rule.versions.as_ref().is_none_or(|range| range.contains(&artifact.version))
-    })
+/// Whether a policy wants more of an artifact's bytes than that they have their digest.
+#[must_use]
+pub fn wants_proof(policy: &Policy, artifact: &PlannedArtifact) -> bool {
+    let subject = Subject::from_artifact(artifact);
+    let signed = artifact.authenticode.is_some();
+    signed && (policy.allowed_roots.is_some() || policy.allowed_publishers.is_some())
+        || requirements(policy, &subject).any(|rule| !rule.any_of.contains(&ProofKind::Pin))
+}
+
+/// One kind of proof must hold for all that the rule is about. A signature inside an archive covers its member
+/// alone, so each one that is used needs its own.
+fn is_met(
+    policy: &Policy,
+    rule: &Requirement,
+    subject: &Subject<'_>,
+    artifact: &PlannedArtifact,
+    evidence: &[Evidence],
+) -> bool {
+    let minimum = policy.minimum_verdict.unwrap_or(Verdict::SignedTimeUnproven);
+    let holds = |proof: &Evidence| rule.any_of.contains(&proof.proof) && proof.verdict >= minimum;
+    let is_inner = |proof: &Evidence| proof.proof == ProofKind::Authenticode && proof.subject.contains('!');
+    if evidence.iter().any(|proof| holds(proof) && !is_inner(proof)) {
+        return true;
+    }
+    let mut used: Vec<&str> = rule.components.iter().flat_map(|pattern| subject.brings(pattern)).collect();
+    let whole = rule.roles.contains(&subject.role)
+        || !rule.hosts.is_empty()
+        || rule
+            .components
+            .iter()
+            .any(|pattern| crate::model::policy::matches_pattern(pattern, &subject.name));
+    if whole {
+        used.clone_from(&subject.programs);
+    }
+    let covered = |program: &&str| {
+        let members = artifact.members.iter().filter(|member| member.file == **program);
+        let mut names = members.map(|member| format!("{}!{}", artifact.file, member.member));
+        names.any(|name| evidence.iter().any(|proof| holds(proof) && proof.subject == name))
+    };
+    !used.is_empty() && used.iter().all(covered)
+}
+
+fn check_roots(policy: &Policy, artifact: &PlannedArtifact, evidence: &[Evidence]) -> Vec<Finding> {
+    let Some(allowed) = &policy.allowed_roots else { return Vec::new() };
+    let signed = evidence.iter().filter(|proof| proof.proof == ProofKind::Authenticode);
+    let roots = signed.filter_map(|proof| proof.facts.get("rootSha256"));
+    let refused = roots.filter(|root| !allowed.iter().any(|ok| ok.eq_ignore_ascii_case(root)));
+    refused
+        .map(|root| {
+            let remedy = format!(
+                "add the root to the policy, or override {} with a build of your own",
+                artifact.component
+            );
+            Finding::new("allowedRoots", format!("its Authenticode chain ends in {root}"), remedy)
+                .with_subject(artifact.title())
+        })
+        .collect()
+}
+
+fn requirements<'a>(policy: &'a Policy, subject: &'a Subject<'_>) -> impl Iterator<Item = &'a Requirement> {
+    policy.require.iter().filter(|rule| subject.is_selected(rule))
 }
 
 /// Whether a declared proof may be missing.
@@ -148,26 +202,28 @@ pub fn is_waived(policy: &Policy, artifact: &PlannedArtifact, proof: ProofKind) 
     policy.waivers.iter().any(|waiver| waiver.component == artifact.component && waiver.proof == proof)
 }
 
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => pattern == name,
-    }
-}
-
-fn unmet(rule: &Requirement, artifact: &PlannedArtifact, found: &str) -> Finding {
-    let wanted: Vec<&str> = rule.any_of.iter().map(|proof| proof.as_str()).collect();
-    let wanted = wanted.join(" or ");
+fn report_unmet(rule: &Requirement, subject: &Subject<'_>, found: &str) -> Finding {
+    let proofs: Vec<&str> = rule.any_of.iter().map(|proof| proof.as_str()).collect();
+    let proofs = proofs.join(" or ");
+    let remedy = match subject.role {
+        Role::Artifact => format!("override {} with a build that offers {proofs}", subject.name),
+        Role::Update => "name updates as files with their digests (`updates.files`)".to_owned(),
+        _ => "choose an image without it, or have the rule select something else".to_owned(),
+    };
     Finding::new(
         format!("require {}", rule.id),
-        format!("it must be proven by {wanted}, and {found}"),
-        format!("override {} with a build that offers {wanted}", artifact.component),
+        format!("it must be proven by {proofs}, and {found}"),
+        remedy,
     )
-    .with_subject(artifact.title())
+    .with_subject(&subject.title)
 }
 
-/// Whether a proof of this kind is known to be published for the artifact.
-fn offers(artifact: &PlannedArtifact, proof: ProofKind) -> bool {
+/// Whether a proof of this kind is known to be published for the subject.
+fn offers(subject: &Subject<'_>, proof: ProofKind) -> bool {
+    let Some(artifact) = subject.artifact else {
+        // Nothing is published of other subjects but the bytes.
+        return proof == ProofKind::Pin && !subject.digests.is_empty();
+    };
     match proof {
         ProofKind::Pin => artifact.is_pinned(),
         ProofKind::Size => artifact.size.is_some(),
@@ -177,33 +233,36 @@ fn offers(artifact: &PlannedArtifact, proof: ProofKind) -> bool {
     }
 }
 
-fn forbidden(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
-    let remedy = match artifact.component.as_str() {
+fn check_forbidden(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
+    let remedy = match subject.name.as_str() {
         "wins" => "choose `--host-access services` or `hostprocess`".to_owned(),
         name => format!("choose an image without it (`imagegen explain {name}` says what brings it)"),
     };
-    let patterns = &policy.forbidden_components;
-    patterns.iter().any(|pattern| matches(pattern, &artifact.component)).then(|| {
-        Finding::new("forbiddenComponents", "the component is forbidden", remedy)
-            .with_subject(artifact.title())
+    let tool = subject.role == Role::BuildTool;
+    let names = |pattern: &String| {
+        subject.is_named(pattern) || tool && crate::model::policy::matches_pattern(pattern, &subject.name)
+    };
+    policy.forbidden_components.iter().any(names).then(|| {
+        Finding::new("forbiddenComponents", "the component is forbidden", remedy).with_subject(&subject.title)
     })
 }
 
-fn hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
+fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
     let Some(allowed) = policy.hosts() else { return Vec::new() };
-    let mut refused: Vec<String> =
-        subject.urls().into_iter().map(host).filter(|host| !allowed.allow(host)).collect();
-    refused.sort_unstable();
-    refused.dedup();
+    if subject.role == Role::Update && matches!(subject.origin, Origin::Platform(_)) {
+        let remedy = "name updates as files with their digests (`updates.files`)";
+        let message = "Windows Update decides which hosts they come from";
+        return vec![Finding::new("allowedHosts", message, remedy).with_subject(&subject.title)];
+    }
     let finding = |host: String| {
         let remedy =
             format!("serve it from a host of yours: an override of `https://{host}/`, or `--mirror URL`");
         Finding::new("allowedHosts", format!("it comes from {host}"), remedy).with_subject(&subject.title)
     };
-    refused.into_iter().map(finding).collect()
+    subject.hosts().into_iter().filter(|host| !allowed.allow(host)).map(finding).collect()
 }
 
-fn confidence(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
+fn check_confidence(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
     let minimum = policy.minimum_confidence?;
     let best = artifact.digests.iter().map(|digest| digest.confidence).max()?;
     (best < minimum).then(|| {
@@ -219,7 +278,7 @@ fn confidence(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
     })
 }
 
-fn publisher(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
+fn check_publisher(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
     let allowed = policy.allowed_publishers.as_ref()?;
     let publisher = &artifact.authenticode.as_ref()?.publisher;
     (!allowed.contains(publisher)).then(|| {
@@ -230,17 +289,4 @@ fn publisher(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
         )
         .with_subject(artifact.title())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_of_components_end_in_a_star() {
-        assert!(matches("kube*", "kubelet"));
-        assert!(matches("kubelet", "kubelet"));
-        assert!(!matches("kubelet", "kubelet2"));
-        assert!(!matches("*kube", "kube"));
-    }
 }

@@ -3,23 +3,9 @@
 //! [`list_subjects`] is the only place that enumerates them. Policy, lock and reports walk its list.
 
 use crate::model::plan::{PinnedDigest, Plan, PlannedArtifact};
+use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
 use crate::model::resource::PinAlgorithm;
-
-/// What a subject is in an image or a build.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// A published file of a component: a program, an archive, an installer.
-    Artifact,
-    /// A file that the image definition names: a Windows update or a part of a volume plugin.
-    UserFile,
-    ContainerImage,
-    /// A certificate that the guest is told to trust.
-    Certificate,
-    /// A variable that names the base image.
-    BaseImage,
-    /// Packer or a plugin of it, which runs on the building machine.
-    BuildTool,
-}
+use crate::model::url::host;
 
 /// Where a subject's bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +32,8 @@ pub struct Subject<'a> {
     /// File names of the programs that it brings into the image.
     pub programs: Vec<&'a str>,
     pub origin: Origin,
+    /// Hosts that container images are asked of: their registry and its mirrors.
+    pub registries: Vec<String>,
     /// Algorithm and digest, as far as they are pinned.
     pub digests: Vec<(PinAlgorithm, &'a str)>,
     /// What is published about an artifact: its proofs, with their addresses.
@@ -61,12 +49,14 @@ impl<'a> Subject<'a> {
             name,
             programs: Vec::new(),
             origin,
+            registries: Vec::new(),
             digests: Vec::new(),
             artifact: None,
         }
     }
 
-    fn from_artifact(artifact: &'a PlannedArtifact) -> Self {
+    #[must_use]
+    pub fn from_artifact(artifact: &'a PlannedArtifact) -> Self {
         let members = artifact.members.iter().map(|member| member.file.as_str());
         let own = artifact.members.is_empty().then_some(artifact.file.as_str());
         let digest = |pin: &'a PinnedDigest| (pin.algorithm, pin.digest.as_str());
@@ -77,6 +67,46 @@ impl<'a> Subject<'a> {
             artifact: Some(artifact),
             ..Self::new(Role::Artifact, &artifact.component, Origin::Url(artifact.url.to_string()))
         }
+    }
+
+    /// Whether a pattern names it: as a component, a file or an image, or by a program that it brings.
+    #[must_use]
+    pub fn is_named(&self, pattern: &str) -> bool {
+        let named =
+            matches!(self.role, Role::Artifact | Role::Update | Role::VolumePlugin | Role::ContainerImage);
+        named && matches_pattern(pattern, &self.name) || self.brings(pattern).next().is_some()
+    }
+
+    /// Programs that a pattern names. Windows tells no case apart in the names of files.
+    pub fn brings<'p>(&'p self, pattern: &'p str) -> impl Iterator<Item = &'a str> + 'p {
+        let fits = |program: &str| {
+            let (pattern, program) = (pattern.to_ascii_lowercase(), program.to_ascii_lowercase());
+            let stem = program.strip_suffix(".exe").unwrap_or(&program);
+            matches_pattern(&pattern, &program) || matches_pattern(&pattern, stem)
+        };
+        self.programs.iter().copied().filter(move |program| fits(program))
+    }
+
+    /// Whether a requirement of a policy is about it.
+    #[must_use]
+    pub fn is_selected(&self, rule: &Requirement) -> bool {
+        let versions = |artifact: &PlannedArtifact| {
+            rule.versions.as_ref().is_none_or(|range| range.contains(&artifact.version))
+        };
+        let selected = rule.roles.contains(&self.role)
+            || rule.components.iter().any(|pattern| self.is_named(pattern))
+            || self.hosts().iter().any(|host| rule.hosts.iter().any(|pattern| matches_host(pattern, host)));
+        selected && self.artifact.is_none_or(versions)
+    }
+
+    /// Every host that is asked for it and for its proofs.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<String> {
+        let mut hosts: Vec<String> = self.urls().into_iter().map(host).collect();
+        hosts.extend(self.registries.iter().cloned());
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
     }
 
     /// Every address that is asked for it and for its proofs.
@@ -101,10 +131,21 @@ impl<'a> Subject<'a> {
 #[must_use]
 pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
     let mut subjects: Vec<Subject<'_>> = plan.artifacts().map(Subject::from_artifact).collect();
-    subjects.extend(plan.selection.own_files().map(|file| Subject {
-        digests: vec![(PinAlgorithm::Sha256, file.sha256)],
-        ..Subject::new(Role::UserFile, file.name, Origin::Url(file.url.to_string()))
+    subjects.extend(plan.selection.own_files().map(|file| {
+        // A plugin's file is `VENDOR~DRIVER/FILE`, an update is `KB…`.
+        let role = if file.name.contains('~') { Role::VolumePlugin } else { Role::Update };
+        Subject {
+            digests: vec![(PinAlgorithm::Sha256, file.sha256)],
+            ..Subject::new(role, file.name, Origin::Url(file.url.to_string()))
+        }
     }));
+    if plan.searches_updates() {
+        subjects.push(Subject::new(
+            Role::Update,
+            "updates that Windows Update finds",
+            Origin::Platform("Windows Update".to_owned()),
+        ));
+    }
     subjects.extend(plan.images.iter().map(|image| {
         Subject {
             digests: image
@@ -112,6 +153,7 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
                 .map(|(_, digest)| (PinAlgorithm::Sha256, digest))
                 .into_iter()
                 .collect(),
+            registries: list_registries(plan, image),
             ..Subject::new(Role::ContainerImage, image.to_string(), Origin::Registry(image.to_string()))
         }
     }));
@@ -124,7 +166,9 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
     subjects.extend(variables.filter_map(|variable| {
         let value = plan.variables.get(&variable.name)?;
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Some(Subject::new(Role::BaseImage, &variable.name, Origin::Platform(text)))
+        let is_url = text.starts_with("http://") || text.starts_with("https://");
+        let origin = if is_url { Origin::Url(text) } else { Origin::Platform(text) };
+        Some(Subject::new(Role::BaseImage, &variable.name, origin))
     }));
     if let Some(packer) = &plan.packer {
         let title = format!("packer {}", packer.version);
@@ -135,4 +179,15 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
         }));
     }
     subjects
+}
+
+/// Hosts of an image's registry and of the mirrors that are named for it.
+fn list_registries(plan: &Plan, image: &str) -> Vec<String> {
+    let registry = match image.split_once('/') {
+        Some((registry, _)) if registry.contains(['.', ':']) || registry == "localhost" => registry,
+        _ => "docker.io",
+    };
+    let mirrors = plan.selection.mirrors.iter().filter(|(name, _)| name.to_string() == registry);
+    let mirrors = mirrors.flat_map(|(_, urls)| urls).map(|url| host(url));
+    std::iter::once(host(&format!("https://{registry}/"))).chain(mirrors).collect()
 }
