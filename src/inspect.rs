@@ -64,7 +64,8 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
     let source = Source { args };
     let mut path = source.fetch_file(&args.file, MAX_SIZE)?;
     // What a pipe gives the second time is something else: it is read once.
-    let copy = fs::copy_stream(&path, MAX_SIZE)?;
+    let copy = fs::copy_stream(&path, MAX_SIZE)
+        .map_err(|error| InputError::new(error.to_string(), "check the path of the file to verify"))?;
     if let Some(copy) = &copy {
         path = copy.path().join("file");
     }
