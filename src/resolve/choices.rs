@@ -167,7 +167,7 @@ pub(super) fn packer(
                     "leave `packer` out".to_owned(),
                 )
                 .with_subject("packer")
-                .with_source("the target's descriptor"),
+                .with_source(format!("packer/targets/{}/target.json", target.name)),
             );
         }
         return None;
@@ -181,7 +181,7 @@ pub(super) fn packer(
                 format!("name `{}`, or leave it out", image.plugins.first().name),
             )
             .with_subject("packer")
-            .with_source("the target's descriptor"),
+            .with_source(format!("packer/targets/{}/target.json", target.name)),
         );
     }
     Some(PlannedPacker {

@@ -29,7 +29,7 @@ pub(super) fn choose(target: &Target, selection: &ImageDefinition, refusals: &mu
                 instead,
             )
             .with_subject("delivery")
-            .with_source("the target's descriptor"),
+            .with_source(format!("packer/targets/{}/target.json", target.name)),
         );
     }
     delivery

@@ -33,7 +33,7 @@ pub(super) fn plan_media(
         name: "boot-media".to_owned(),
         version,
         reason: format!("target {} installs Windows from media", target.name),
-        source: "derived: the target's descriptor".to_owned(),
+        source: format!("packer/targets/{}/target.json", target.name),
         artifacts,
     })
 }

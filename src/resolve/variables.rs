@@ -37,8 +37,6 @@ pub(super) struct Inputs<'a> {
     pub(super) image_name: String,
 }
 
-const SOURCE: &str = "the target's descriptor";
-
 pub(super) fn choose(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen {
     let mut given = inputs.selection.variables.clone();
     let selectors = choose_selectors(inputs, &mut given, refusals);
@@ -160,7 +158,7 @@ fn check_given(
                 did_you_mean(name, names),
             )
             .with_subject(name)
-            .with_source(SOURCE),
+            .with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
         );
         return;
     };
@@ -220,7 +218,7 @@ fn plugin_support(
                 format!("choose plugin {} or newer, or leave it out", support.present_in),
             )
             .with_subject("packer")
-            .with_source(SOURCE),
+            .with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
         );
     }
 }

@@ -83,6 +83,9 @@ fn find_flaw(source: &str) -> Option<&'static str> {
     let mut rest = source;
     loop {
         if let Some(reason) = rest.strip_prefix("derived: ") {
+            if reason.contains("; https://") {
+                return Some("names a place behind `derived: why`, which is always last");
+            }
             return reason.trim().is_empty().then_some("does not say from what it is derived");
         }
         let (part, more) = split_part(rest);
@@ -160,6 +163,7 @@ mod tests {
             "https://localhost/a",
             "https://example.com/a and more",
             "derived: ",
+            "derived: why; https://example.com/a",
             "derived",
             "kubernetes/kubernetes cmd/kubelet",
             "kubernetes@v1.20.0 cmd/kubelet",
