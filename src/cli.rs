@@ -1,4 +1,4 @@
-//! What a user types. Structs only: nothing is resolved here.
+//! The command line. Structs only: nothing is resolved here.
 
 mod bundle;
 mod cluster;
@@ -30,19 +30,19 @@ pub use verify::VerifyArgs;
 
 pub use bundle::{BundleArgs, BundleWhat};
 
-/// Makes Windows node images for Kubernetes from a pinned, verified catalog.
+/// Build Windows node images for Kubernetes from a pinned, verified catalog.
 #[derive(Debug, Parser)]
 #[command(
     name = "imagegen",
     version,
     after_help = "Examples:
-  imagegen plan --target azure --k8s 1.36          what an image would hold, and why
+  imagegen plan --target azure --k8s 1.36          show the components of an image, with reasons
   imagegen build --target azure --k8s 1.20.0 --no-bake
-                                                   write the workspace, start nothing
+                                                   write the workspace without starting Packer
   imagegen build --target azure --k8s 1.36.4 --windows 2025 \\
       --var location=westeurope --var managed_image_resource_group_name=images
                                                    bake an image with Packer
-  imagegen explain --network-plugin                why a flag, component, step or setting is as it is
+  imagegen explain --network-plugin                explain a flag, component, step or setting
 
 Exit codes: 0 ok, 1 internal, 2 command line, 3 invalid or missing value, 4 download, 5 verification,
 6 rendering, 7 Packer, 8 checks of the machine, 130 interrupted."
@@ -55,10 +55,10 @@ pub struct Cli {
     pub global: Global,
 }
 
-/// Reads the command line. A wrong value is named without password, query and control characters.
+/// Parses the command line. Errors show an invalid value without password, query and control characters.
 ///
 /// # Errors
-/// Help, version, or what clap says.
+/// Help, version, or an error of clap.
 pub fn parse() -> Result<Cli, clap::Error> {
     Cli::try_parse().map_err(|mut error| {
         if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
@@ -70,8 +70,8 @@ pub fn parse() -> Result<Cli, clap::Error> {
     })
 }
 
-/// A value that a flag does not accept is like one in a file; everything else is a wrong command line. None for
-/// help and version.
+/// An invalid value of a flag has the class of an invalid value in a file; other errors are usage errors. None
+/// for help and version.
 #[must_use]
 pub fn classify_parse_error(error: &clap::Error) -> Option<ErrorClass> {
     let given = |kind| error.get(kind).is_some_and(|value| !value.to_string().is_empty());
@@ -85,74 +85,74 @@ pub fn classify_parse_error(error: &clap::Error) -> Option<ErrorClass> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output and catalog")]
 pub struct Global {
-    /// How results are printed: `text` or `json`.
+    /// Output format: `text` or `json`.
     #[arg(long, global = true, default_value = "text", value_name = "FORMAT")]
     pub format: Format,
 
-    /// Say only warnings and errors.
+    /// Print only warnings and errors.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Say more.
+    /// Increase verbosity.
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 
-    /// Read the catalog from this directory in the place of the built-in one.
+    /// Read the catalog from this directory instead of the built-in catalog.
     #[arg(long, global = true, value_name = "DIR")]
     pub manifests: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Bake an image: plan, lock, render, then Packer
+    /// Build an image: plan, lock, render, and run Packer
     #[command(after_help = "Examples:
   imagegen build --target azure --k8s 1.20.0 --no-bake
   imagegen build --config image.json --locked --out out/node
   ARM_CLIENT_SECRET=… imagegen build --target azure --k8s 1.36.4 --var auth=client_secret …")]
     Build(BuildArgs),
-    /// Write the workspace that `build` would run Packer in
+    /// Write the Packer workspace without running Packer
     #[command(after_help = "Example:
   imagegen render --target azure --k8s 1.36.4 --out node && cd node && packer init . && packer build .")]
     Render(RenderArgs),
-    /// Show what an image would hold, and why
+    /// Show the components of an image, with reasons
     #[command(after_help = "Examples:
   imagegen plan --target azure --k8s 1.36
-  imagegen plan --target azure --k8s 1.20.0 --state              the machine as it would be
-  imagegen plan --target azure --k8s 1.20.0 --state --format json  the same for programs")]
+  imagegen plan --target azure --k8s 1.20.0 --state              show the predicted machine
+  imagegen plan --target azure --k8s 1.20.0 --state --format json  print it as JSON")]
     Plan(PlanArgs),
-    /// Write the lockfile: every artifact with its digests
-    #[command(after_help = "Example:
+    /// Write the lockfile: all artifacts with their digests
+    #[command(after_help = "Examples:
   imagegen lock --target azure --k8s 1.36.4 && git add imagegen.lock.json
-  imagegen lock --target azure --k8s 1.36 --update           the newest that fits
+  imagegen lock --target azure --k8s 1.36 --update           update to the newest compatible releases
   imagegen lock --target azure --k8s 1.36 --update containerd")]
     Lock(LockArgs),
-    /// Show what publishers have that is newer than the plan
+    /// List releases that are newer than the plan
     #[command(after_help = "Examples:
   imagegen outdated --target azure --k8s 1.36
   imagegen lock --target azure --k8s 1.36 --update kubernetes containerd")]
     Outdated(OnlineArgs),
-    /// Download everything that an image holds into the store, and prove it
+    /// Download and verify all artifacts of an image into the store
     #[command(after_help = "Examples:
   imagegen fetch --target azure --k8s 1.36.0
   imagegen fetch --locked --store /var/cache/imagegen")]
     Fetch(OnlineArgs),
-    /// Verify any file, lockfile, workspace or bundle by every proof that is named
+    /// Verify a file, lockfile, workspace or bundle by the given proofs
     #[command(after_help = "Examples:
-  imagegen verify kubelet.exe                       what the file itself offers
+  imagegen verify kubelet.exe                       show the proofs in the file
   imagegen verify kubelet.exe --checksums kubelet.exe.sha256
   imagegen verify kubelet.exe --signature kubelet.exe.sig --key cosign.pub
   imagegen verify setup.msi --authenticode --publisher 'O=Cloudbase Solutions Srl'
   imagegen verify tools.zip --authenticode --member 'bin/*.exe'")]
     Verify(VerifyArgs),
-    /// Say what a build on this machine would find or miss, without network
+    /// Check the prerequisites of a build on this machine, without network
     #[command(after_help = "Example:
   imagegen doctor --target azure --k8s 1.36.4")]
     Doctor(DoctorArgs),
-    /// Give out the guest's scripts to be read or signed, and sign them
+    /// Export and sign the guest scripts
     Scripts(ScriptsArgs),
-    /// Look after the store of downloaded files
+    /// Manage the store of downloaded files
     Store(StoreArgs),
-    /// Carry a build across an air gap: everything it needs in one checked zip
+    /// Create, verify and extract bundles for air-gapped builds
     Bundle(BundleArgs),
     /// Explain a component, flag, gate, step, rule, variable or Windows setting
     #[command(after_help = "Examples:
@@ -160,7 +160,7 @@ pub enum Command {
   imagegen explain --windows-priorityclass
   imagegen explain EnableCompartmentNamespace")]
     Explain(ExplainArgs),
-    /// Write what a node must be told to join a cluster: JoinConfiguration and user-data
+    /// Write the JoinConfiguration or user-data for a node
     #[command(after_help = "Examples:
   kubeadm token create > token
   imagegen join-data --k8s 1.36.4 --endpoint api.example.com:6443 --ca-cert ca.crt \\
@@ -168,7 +168,7 @@ pub enum Command {
   JOIN_TOKEN=… imagegen join-data --k8s 1.20.0 --from cluster.json --token-env JOIN_TOKEN \\
       --as mime --out user-data")]
     JoinData(JoinDataArgs),
-    /// Write what a cluster needs for Windows nodes: agents, runtime classes, policies, smoke workloads
+    /// Write the cluster manifests for Windows nodes: agents, runtime classes, policies, smoke workloads
     #[command(after_help = "Examples:
   imagegen cluster-manifests --k8s 1.36.4 --cni flannel-overlay --endpoint api.example.com:6443 \\
       --out cluster && kubectl apply --server-side -f cluster
@@ -177,19 +177,19 @@ pub enum Command {
     ClusterManifests(ClusterManifestsArgs),
     /// Print a test plan for a cluster with Windows nodes
     Conformance(ConformanceArgs),
-    /// List what the catalog knows
+    /// List targets, Kubernetes lines, Windows releases, features and components
     List(ListArgs),
-    /// Work on the catalog itself
+    /// Check and export the catalog
     Catalog(CatalogArgs),
-    /// Add a published digest to a catalog's component file
-    #[command(after_help = "Example:
+    /// Add a published digest to a component file of your catalog
+    #[command(after_help = "Examples:
   imagegen catalog export --out catalog
   imagegen pin kubelet 1.36.5 --manifests catalog --from publisher
   imagegen pin kubelet 1.36.5 --manifests catalog --from kubelet.exe --source 'dl.k8s.io, checked with cosign'")]
     Pin(PinArgs),
-    /// Print the JSON schema of a file or of an output
+    /// Print the JSON schema of a file or output
     #[command(after_help = "Examples:
-  imagegen schema                the names
+  imagegen schema                list the schemas
   imagegen schema image-definition > imagegen.schema.json")]
     Schema(SchemaArgs),
 }
@@ -201,7 +201,7 @@ pub struct WorkspaceArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Replace the directory whatever it holds.
+    /// Replace a directory that contains the result of a bake; other files are never removed.
     #[arg(long)]
     pub force: bool,
 }
@@ -209,7 +209,7 @@ pub struct WorkspaceArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Lock")]
 pub struct LockUseArgs {
-    /// Refuse to build without a lockfile that fits.
+    /// Fail if the lockfile is missing or out of date.
     #[arg(long, conflicts_with = "ignore_lock")]
     pub locked: bool,
 
@@ -217,7 +217,7 @@ pub struct LockUseArgs {
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
 
-    /// Do not read a lockfile.
+    /// Ignore the lockfile.
     #[arg(long)]
     pub ignore_lock: bool,
 }
@@ -233,15 +233,15 @@ pub struct BuildArgs {
     #[command(flatten)]
     pub workspace: WorkspaceArgs,
 
-    /// Write the workspace and stop: no network, no credentials, no Packer.
+    /// Write the workspace without running Packer; needs no network or credentials.
     #[arg(long, help_heading = "Bake")]
     pub no_bake: bool,
 
-    /// A Packer of one's own, with plugins of one's own [default: the pinned ones, out of the store].
+    /// Path to your own Packer binary, which uses your own plugins [default: the pinned versions from the store].
     #[arg(long, value_name = "PATH", help_heading = "Bake")]
     pub packer: Option<PathBuf>,
 
-    /// What Packer does when the build fails: cleanup, abort or ask.
+    /// Action of Packer if the build fails: cleanup, abort or ask.
     #[arg(long, value_name = "WHAT", default_value = "cleanup", help_heading = "Bake")]
     pub on_error: OnError,
 
@@ -270,7 +270,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub scripts: OwnScriptsArgs,
 
-    /// Show the predicted machine: services, files with access control and origin, registry, ports.
+    /// Show the predicted machine: services, files with access control and origin, registry values, ports.
     #[arg(long)]
     pub state: bool,
 }
@@ -284,18 +284,18 @@ pub struct LockArgs {
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
 
-    /// Fetch and prove everything, also what the catalog pins, and record the evidence.
+    /// Download and verify all artifacts, including those pinned by the catalog, and record the evidence.
     #[arg(long)]
     pub prove: bool,
 
-    /// Keep what proves each signer in this folder, for `verify LOCK --bundles DIR` without network:
-    /// publishers' sigstore bundles and attestations, and one bundle of each detached signature with its
-    /// certificate. Implies `--prove`.
+    /// Store the signers' proofs in this folder, for `verify LOCK --bundles DIR` without network: sigstore bundles
+    /// and attestations of publishers, and each detached signature with its certificate as one bundle. Implies
+    /// `--prove`.
     #[arg(long, value_name = "DIR")]
     pub bundles: Option<PathBuf>,
 
-    /// Move to the newest releases that this Kubernetes line works with; of these components, or
-    /// `kubernetes` [default: of everything that the selection leaves open].
+    /// Update these components, or `kubernetes`, to the newest compatible releases [default: everything that the
+    /// selection does not fix].
     #[arg(long, value_name = "COMPONENT", num_args = 0..)]
     pub update: Option<Vec<String>>,
 
@@ -305,7 +305,7 @@ pub struct LockArgs {
 
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A component, a flag or gate of kubelet or kube-proxy, a step, a rule, a variable, a Windows setting.
+    /// Name of a component, flag or gate of kubelet or kube-proxy, step, rule, variable or Windows setting.
     #[arg(allow_hyphen_values = true)]
     pub name: String,
     #[command(flatten)]
@@ -320,7 +320,7 @@ pub struct ListArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ListWhat {
-    /// Where images can be built
+    /// Targets of a build
     Targets,
     /// Kubernetes lines with their Windows releases and defaults
     Kubernetes,
@@ -328,9 +328,9 @@ pub enum ListWhat {
     Windows,
     /// Optional features of the node
     Features,
-    /// Components; with a name, its versions and what pins them
+    /// Components; with a name, the versions and pins of the component
     Components {
-        /// A component.
+        /// Name of a component.
         name: Option<String>,
     },
 }
@@ -343,14 +343,14 @@ pub struct CatalogArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum CatalogWhat {
-    /// Find what a catalog gets wrong: shared or invented digests, dangling references, …
+    /// Check the catalog for errors, such as shared or invented digests and dangling references
     Lint,
-    /// Write the catalog to a folder, to change it and use it by `--manifests`
+    /// Write the catalog to a folder, to edit it and use it with `--manifests`
     Export {
         /// Folder to write.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-        /// Replace the folder whatever it holds.
+        /// Replace the folder; files that imagegen did not write, or that were changed, are never replaced.
         #[arg(long)]
         force: bool,
     },
@@ -358,6 +358,6 @@ pub enum CatalogWhat {
 
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Which schema; without it, the names.
+    /// Name of a schema [default: list the names].
     pub name: Option<String>,
 }

@@ -16,7 +16,7 @@ pub struct BundleArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum BundleWhat {
-    /// Write a bundle: lock, evidence, artifacts, guest scripts and images in one zip
+    /// Write a bundle: lockfile, evidence, artifacts, guest scripts and container images in one zip
     #[command(after_help = "Example:
   imagegen lock --target azure --k8s 1.36.4 && imagegen bundle create --out node.zip")]
     Create {
@@ -28,7 +28,7 @@ pub enum BundleWhat {
         #[arg(long, value_name = "FILE", default_value = "imagegen.lock.json")]
         lock: PathBuf,
 
-        /// Container image to carry besides the lock's own, with its digest. Repeatable.
+        /// Container image to add to those of the lockfile, with its digest. Repeatable.
         #[arg(long = "image", value_name = "NAME@DIGEST")]
         images: Vec<ImageReference>,
 
@@ -38,12 +38,12 @@ pub enum BundleWhat {
         #[command(flatten)]
         network: NetworkArgs,
     },
-    /// Check every byte of a bundle against its index and its lock; opens no socket
+    /// Verify every byte of a bundle against its index and its lockfile, without network
     Verify {
-        /// A bundle.
+        /// Bundle to read.
         file: PathBuf,
     },
-    /// Check a bundle and put what it carries into a store, or below a web server; opens no socket
+    /// Verify a bundle and extract it into a store, or as a mirror, without network
     #[command(after_help = "Examples:
   imagegen bundle extract node.zip --store store --lock imagegen.lock.json
   imagegen build --locked --offline --store store …
@@ -51,19 +51,19 @@ pub enum BundleWhat {
   imagegen bundle extract node.zip --as-mirror /srv/mirror
   imagegen build --delivery mirror --mirror https://mirror.example …")]
     Extract {
-        /// A bundle.
+        /// Bundle to read.
         file: PathBuf,
 
         /// Store to fill [default: imagegen/store in the user's cache directory].
         #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE")]
         store: Option<PathBuf>,
 
-        /// Instead of filling a store, lay artifacts, checksum files and signatures out below this folder, so
-        /// that a web server that serves it answers what `--mirror URL` asks for.
+        /// Write artifacts, checksum files and signatures to this folder instead of a store: a web server that
+        /// serves the folder is a mirror for `--mirror URL`.
         #[arg(long, value_name = "DIR")]
         as_mirror: Option<PathBuf>,
 
-        /// Write the bundle's lock to this file.
+        /// Write the bundle's lockfile to this file.
         #[arg(long, value_name = "FILE")]
         lock: Option<PathBuf>,
     },

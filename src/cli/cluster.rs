@@ -1,4 +1,4 @@
-//! What a user types after `cluster-manifests` and `conformance`.
+//! `imagegen cluster-manifests` and `imagegen conformance`.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::model::version::Version;
 
 use super::{component, pair};
 
-/// Which nodes the cluster has.
+/// The nodes and networks of the cluster.
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
-    /// Image definition; `imagegen.json` in the working folder where there is one.
+    /// Image definition [default: imagegen.json in the working folder, if it exists].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
@@ -24,25 +24,27 @@ pub struct ClusterArgs {
     #[arg(long)]
     pub runtime: Option<Runtime>,
 
-    /// Pod network of the cluster, as for `build` [default: none].
+    /// CNI plugin of the cluster, as for `build` [default: none].
     #[arg(long)]
     pub cni: Option<Cni>,
 
-    /// How agents reach the host: `hostprocess`, `wins` or `services`.
+    /// How agents access the host: `hostprocess`, `wins` or `services`.
     #[arg(long, value_name = "ACCESS")]
     pub host_access: Option<HostAccess>,
 
-    /// Version of a component of the image. Repeatable.
+    /// Version of a component in the image. Repeatable.
     #[arg(long, value_name = "NAME=VERSION", value_parser = component)]
     pub component: Vec<(String, Version)>,
 
-    /// `HOST:PORT` of the API server, as nodes reach it.
+    /// Address of the API server for the nodes.
     #[arg(long, value_name = "HOST:PORT", help_heading = "Network")]
     pub endpoint: Option<String>,
 
+    /// Network of the pods.
     #[arg(long, value_name = "NETWORK", default_value = "10.244.0.0/16", help_heading = "Network")]
     pub pod_subnet: String,
 
+    /// Network of the services.
     #[arg(long, value_name = "NETWORK", default_value = "10.96.0.0/12", help_heading = "Network")]
     pub service_subnet: String,
 
@@ -50,14 +52,15 @@ pub struct ClusterArgs {
     #[arg(long, value_name = "NETWORK", help_heading = "Network")]
     pub node_subnet: Vec<String>,
 
-    /// Address of the cluster's DNS [default: the tenth of the service network].
+    /// Address of the cluster's DNS service [default: the tenth address of the service network].
     #[arg(long, value_name = "ADDRESS", help_heading = "Network")]
     pub dns: Option<String>,
 
+    /// DNS domain of the cluster.
     #[arg(long, value_name = "NAME", default_value = "cluster.local", help_heading = "Network")]
     pub domain: String,
 
-    /// HNS network of the pods, where the pod network does not tell.
+    /// HNS network of the pods, if the CNI plugin does not determine it.
     #[arg(long, value_name = "NAME", help_heading = "Network")]
     pub hns_network: Option<String>,
 
@@ -71,27 +74,27 @@ pub struct ClusterManifestsArgs {
     #[command(flatten)]
     pub cluster: ClusterArgs,
 
-    /// Image of the manifests in the place of the catalog's. Repeatable.
+    /// Container image to use instead of the catalog's. Repeatable.
     #[arg(long = "image", value_name = "NAME=REFERENCE", value_parser = pair, help_heading = "Manifests")]
     pub images: Vec<(String, String)>,
 
-    /// Keep the nodes' route to their cloud's metadata service when flannel makes its network.
+    /// Keep the route to the cloud's metadata service when flannel creates its network.
     #[arg(long, help_heading = "Manifests")]
     pub metadata_route: bool,
 
-    /// Account whose pods may mount pipes of the host, such as a CSI driver's. Repeatable.
+    /// Service account whose pods may mount named pipes of the host, such as that of a CSI driver. Repeatable.
     #[arg(long, value_name = "NAMESPACE:NAME", help_heading = "Manifests")]
     pub pipe_account: Vec<String>,
 
-    /// Take along what is not always wanted: csi-proxy, hypervisor. Repeatable.
+    /// Optional manifests to include: csi-proxy, hypervisor. Repeatable.
     #[arg(long, value_name = "WHAT", help_heading = "Manifests")]
     pub with: Vec<String>,
 
-    /// Directory to write; smoke workloads lie in its folder `smoke` [default: stdout, one stream, without smoke].
+    /// Directory to write, with smoke workloads in its folder `smoke` [default: stdout, without smoke workloads].
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
-    /// Replace the directory whatever it holds.
+    /// Replace the directory; files that imagegen did not write, or that were changed, are never replaced.
     #[arg(long, help_heading = "Output")]
     pub force: bool,
 }

@@ -1,4 +1,4 @@
-//! What a build would find.
+//! `imagegen doctor`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub struct DoctorArgs {
     pub selection: SelectionArgs,
     #[command(flatten)]
     pub lock: LockUseArgs,
-    /// A Packer of one's own [default: the pinned one, out of the store].
+    /// Path to your own Packer binary [default: the pinned version from the store].
     #[arg(long, value_name = "PATH", help_heading = "Bake")]
     pub packer: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What a user types after `join-data`.
+//! `imagegen join-data`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::model::choice::Runtime;
 
 #[derive(Debug, Args)]
 pub struct JoinDataArgs {
-    /// Image definition; `imagegen.json` in the working folder where there is one.
+    /// Image definition [default: imagegen.json in the working folder, if it exists].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
@@ -21,31 +21,31 @@ pub struct JoinDataArgs {
     #[arg(long)]
     pub runtime: Option<Runtime>,
 
-    /// Read the input from this JSON file; flags win over it. It holds no secret.
+    /// Read the input from this JSON file; flags override it. The file must not contain secrets.
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
 
-    /// `HOST:PORT` of the cluster's API server.
+    /// Address of the cluster's API server.
     #[arg(long, value_name = "HOST:PORT", help_heading = "Cluster")]
     pub endpoint: Option<String>,
 
-    /// `sha256:…` over the public key of the cluster's CA. Repeatable.
+    /// Hash of the public key of the cluster's CA, as `sha256:…`. Repeatable.
     #[arg(long, value_name = "HASH", help_heading = "Cluster")]
     pub ca_cert_hash: Vec<String>,
 
-    /// The cluster's CA, in PEM: its hash is computed.
+    /// CA certificate of the cluster in PEM, from which the hash is computed.
     #[arg(long, value_name = "FILE", help_heading = "Cluster")]
     pub ca_cert: Option<PathBuf>,
 
-    /// A kubeconfig that tells endpoint and CA; it goes to the node with the data.
+    /// Kubeconfig with endpoint and CA, which becomes part of the data.
     #[arg(long, value_name = "FILE", help_heading = "Cluster")]
     pub discovery_kubeconfig: Option<PathBuf>,
 
-    /// How long kubeadm looks for the cluster, such as `5m0s`.
+    /// Timeout of kubeadm's cluster discovery, such as `5m0s`.
     #[arg(long, value_name = "DURATION", help_heading = "Cluster")]
     pub discovery_timeout: Option<String>,
 
-    /// Take the bootstrap token from this environment variable.
+    /// Read the bootstrap token from this environment variable.
     #[arg(long, value_name = "NAME", help_heading = "Cluster", conflicts_with = "token_file")]
     pub token_env: Option<String>,
 
@@ -57,7 +57,7 @@ pub struct JoinDataArgs {
     #[arg(long, hide = true)]
     pub token: Option<String>,
 
-    /// Name of the node [default: the machine's own].
+    /// Name of the node [default: name of the machine].
     #[arg(long, help_heading = "Node")]
     pub name: Option<String>,
 
@@ -69,11 +69,11 @@ pub struct JoinDataArgs {
     #[arg(long, value_name = "KEY=VALUE:EFFECT", help_heading = "Node")]
     pub taint: Vec<String>,
 
-    /// Argument of the node's kubelet, without dashes. Repeatable.
+    /// Argument of the kubelet, without leading dashes. Repeatable.
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Node")]
     pub kubelet_arg: Vec<String>,
 
-    /// Check of kubeadm that may fail. Repeatable.
+    /// Preflight check of kubeadm whose errors are ignored. Repeatable.
     #[arg(long, value_name = "CHECK", help_heading = "Node")]
     pub ignore_preflight_error: Vec<String>,
 
@@ -81,11 +81,11 @@ pub struct JoinDataArgs {
     #[arg(long = "as", value_name = "FORM", default_value = "kubeadm", help_heading = "Output")]
     pub form: Form,
 
-    /// The image was made by a policy with `signedScripts`: join under `AllSigned`.
+    /// Join under the execution policy `AllSigned`, for images whose policy has `signedScripts`.
     #[arg(long, help_heading = "Output")]
     pub signed_scripts: bool,
 
-    /// Write to this file, readable by its owner alone [default: stdout].
+    /// Write to this file, readable only by its owner [default: stdout].
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Downloads, their store, and what they pin.
+//! Flags of downloads and the store, and `imagegen store` and `imagegen pin`.
 
 use std::path::PathBuf;
 
@@ -18,28 +18,28 @@ pub struct NetworkArgs {
     #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE")]
     pub store: Option<PathBuf>,
 
-    /// Downloads at a time.
+    /// Maximum number of concurrent downloads.
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub jobs: usize,
 
-    /// Never open a socket: everything must be in the store.
+    /// Disable network access; all files must be in the store.
     #[arg(long)]
     pub offline: bool,
 
-    /// Host that may be asked over plain HTTP; loopback always may. Repeatable.
+    /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
     #[arg(long, value_name = "HOST")]
     pub allow_http: Vec<String>,
 
-    /// Proxy for downloads, in the place of what the environment says.
+    /// Proxy for downloads, instead of the proxy of the environment.
     #[arg(long, value_name = "URL")]
     pub proxy: Option<ProxyUrl>,
 
-    /// Certificates in PEM that servers may be signed by, besides the system's. Repeatable.
+    /// CA certificates in PEM to trust in addition to those of the system. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub ca_file: Vec<PathBuf>,
 }
 
-/// What is asked of publishers for a plan.
+/// Flags of verbs that download for a plan.
 #[derive(Debug, Args)]
 pub struct OnlineArgs {
     #[command(flatten)]
@@ -64,33 +64,34 @@ pub struct StoreArgs {
 pub enum StoreWhat {
     /// Copy files into the store, such as installation media
     Add {
+        /// Files to copy.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
-    /// Hash every file, take out those that are not what their names say
+    /// Verify the digest of every file and remove damaged files
     Verify,
-    /// Remove files that were not used for a while, and leftovers of killed processes
+    /// Remove unused files and leftovers of killed processes
     Gc {
-        /// Days without use.
+        /// Remove files that were not used for this many days.
         #[arg(long, default_value_t = 30)]
         days: u32,
-        /// Keep what this lockfile names. Repeatable.
+        /// Keep the files of this lockfile. Repeatable.
         #[arg(long, value_name = "FILE")]
         lock: Vec<PathBuf>,
     },
-    /// Print where the store is
+    /// Print the path of the store
     Path,
 }
 
 #[derive(Debug, Args)]
 pub struct PinArgs {
-    /// A component of the catalog.
+    /// Name of a component in the catalog.
     pub component: String,
-    /// The version that the digest is of.
+    /// Version of the component.
     pub version: Version,
 
-    /// The file itself, or a URL of it: SHA-256, SHA-512 and size are read off it. `publisher` fetches it
-    /// from where the catalog says, and takes nothing that its publisher does not prove.
+    /// File or URL from which to compute SHA-256, SHA-512 and size. `publisher` downloads the file from the
+    /// catalog's URL and requires a proof of its publisher.
     #[arg(long, value_name = "FILE")]
     pub from: Option<String>,
 
@@ -106,20 +107,20 @@ pub struct PinArgs {
     #[arg(long)]
     pub size: Option<u64>,
 
-    /// Where the digest was found. Repeatable.
+    /// Source of the digest. Repeatable.
     #[arg(long, required_unless_present = "from")]
     pub source: Vec<String>,
 
-    /// How well it is attested: low, medium, high or authoritative [default: authoritative from the
-    /// publisher, else medium].
+    /// Confidence in the digest: low, medium, high or authoritative [default: authoritative with
+    /// `--from publisher`, otherwise medium].
     #[arg(long, value_parser = confidence)]
     pub confidence: Option<Confidence>,
 
-    /// Anything worth knowing.
+    /// Note to store with the digest.
     #[arg(long)]
     pub note: Option<String>,
 
-    /// Take `https://HOST/PATH` from URL/HOST/PATH.
+    /// Download `https://HOST/PATH` from URL/HOST/PATH.
     #[arg(long, value_name = "URL")]
     pub mirror: Option<HttpUrl>,
 

@@ -1,4 +1,4 @@
-//! `imagegen scripts`, and where a build takes the guest's scripts from.
+//! `imagegen scripts`, and the flag `--scripts` of a build.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,8 @@ use crate::model::url::HttpUrl;
 
 #[derive(Debug, Default, Args)]
 pub struct OwnScriptsArgs {
-    /// Take the guest's scripts from this folder (`imagegen scripts export`): the program's own with a
-    /// signature or without, or others that `--override scripts/PATH.sha256=HEX` names.
+    /// Folder of guest scripts (`imagegen scripts export`): the original scripts, signed or unsigned, or modified
+    /// scripts whose digest is given by `--override scripts/PATH.sha256=HEX`.
     #[arg(long, value_name = "DIR", help_heading = "Trust")]
     pub scripts: Option<PathBuf>,
 }
@@ -22,8 +22,8 @@ pub struct ScriptsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ScriptsWhat {
-    /// Write every script that PowerShell loads in a guest, with a list of digests
-    #[command(after_help = "Example:
+    /// Write all guest scripts and a list of their digests to a folder
+    #[command(after_help = "Examples:
   imagegen scripts export --out scripts
   imagegen scripts sign scripts --key signer.key --certificate signer.pem
   imagegen build --scripts scripts --policy policy.json …")]
@@ -31,27 +31,27 @@ pub enum ScriptsWhat {
         /// Folder to write.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-        /// Replace the folder whatever it holds.
+        /// Replace the folder; files that imagegen did not write, or that were changed, are never replaced.
         #[arg(long)]
         force: bool,
     },
-    /// Sign the scripts of such a folder by the program `osslsigncode`, all or none
+    /// Sign all scripts of a folder with `osslsigncode`
     Sign {
-        /// Folder of `imagegen scripts export`.
+        /// Folder written by `imagegen scripts export`.
         folder: PathBuf,
-        /// The signer's private key in PEM.
+        /// Private key of the signer in PEM.
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
-        /// The signer's certificate in PEM, then the authorities between it and its root.
+        /// Certificate of the signer in PEM, followed by its intermediate certificates.
         #[arg(long, value_name = "FILE")]
         certificate: PathBuf,
-        /// Environment variable that holds the key's passphrase.
+        /// Environment variable with the passphrase of the key.
         #[arg(long, value_name = "NAME")]
         passphrase_env: Option<String>,
-        /// Server for timestamps (RFC 3161): with one a signature outlives its certificate.
+        /// Timestamp server (RFC 3161); timestamped signatures stay valid after the certificate expires.
         #[arg(long, value_name = "URL")]
         timestamp: Option<HttpUrl>,
-        /// Roots in PEM of certificate and timestamp, besides the catalog's.
+        /// Root certificates in PEM for signer and timestamp, in addition to the catalog's.
         #[arg(long, value_name = "FILE")]
         root: Option<PathBuf>,
     },

@@ -1,4 +1,4 @@
-//! What an image is to be.
+//! The selection of an image.
 
 use std::path::PathBuf;
 
@@ -12,19 +12,19 @@ use crate::model::url::{HttpUrl, ProxyUrl, UrlError};
 use crate::model::value::{ImageReference, NoProxy, Registry, ValueError};
 use crate::model::version::Version;
 
-/// What an image is to be. Flags win over the image definition.
+/// The selection of an image. Flags override the image definition.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Selection")]
 pub struct SelectionArgs {
-    /// Image definition; `imagegen.json` in the working folder where there is one.
+    /// Image definition [default: imagegen.json in the working folder, if it exists].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Where the image is built (`imagegen list targets`).
+    /// Target of the build (`imagegen list targets`).
     #[arg(long)]
     pub target: Option<String>,
 
-    /// Windows release (`imagegen list windows`) [default: the newest that the Kubernetes version supports best].
+    /// Windows release (`imagegen list windows`) [default: the default release of the Kubernetes line].
     #[arg(long, value_name = "RELEASE")]
     pub windows: Option<String>,
 
@@ -36,74 +36,74 @@ pub struct SelectionArgs {
     #[arg(long)]
     pub runtime: Option<Runtime>,
 
-    /// Pod network to carry programs for: none, flannel-hostgw, flannel-overlay, win-bridge,
+    /// CNI plugin to install: none, flannel-hostgw, flannel-overlay, win-bridge,
     /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico, ovn-kubernetes, l3 [default: none].
     #[arg(long)]
     pub cni: Option<Cni>,
 
-    /// How agents reach the host: `hostprocess`, `wins` or `services`.
+    /// How agents access the host: `hostprocess`, `wins` or `services`.
     #[arg(long, value_name = "ACCESS")]
     pub host_access: Option<HostAccess>,
 
-    /// How payloads reach the guest: download, media or mirror.
+    /// How artifacts reach the guest: download, media or mirror.
     #[arg(long)]
     pub delivery: Option<Delivery>,
 
-    /// Version of a component in the place of the default. Repeatable.
+    /// Version of a component instead of the default. Repeatable.
     #[arg(long, value_name = "NAME=VERSION", value_parser = component)]
     pub component: Vec<(String, Version)>,
 
-    /// Variable of the target. Repeatable; lists and maps are JSON. Secrets come from the environment.
+    /// Variable of the target; lists and maps are JSON. Set secrets in the environment. Repeatable.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
     pub variables: Vec<(String, String)>,
 
-    /// Container image to pull while baking, with its digest. Repeatable.
+    /// Container image to pull into the node image, with its digest. Repeatable.
     #[arg(long = "image", value_name = "NAME@DIGEST")]
     pub images: Vec<ImageReference>,
 
-    /// Optional feature (`imagegen list features`). Repeatable.
+    /// Optional feature of the node (`imagegen list features`). Repeatable.
     #[arg(long = "feature", value_name = "NAME")]
     pub features: Vec<String>,
 
-    /// Windows updates during the bake: `none`, or updates (`KB5058411`) and categories
-    /// (`SecurityUpdates`), separated by commas. Files with digests stand in the image definition.
+    /// Windows updates to install: `none`, or a comma-separated list of updates (`KB5058411`) and categories
+    /// (`SecurityUpdates`). Update files with digests can only be set in the image definition.
     #[arg(long, value_name = "LIST", value_parser = updates)]
     pub updates: Option<Updates>,
 
-    /// Mirror of a registry. Repeatable; the first one of a registry is asked first.
+    /// Mirror of a container registry; mirrors of a registry are used in the given order. Repeatable.
     #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = registry_mirror)]
     pub mirrors: Vec<(Registry, HttpUrl)>,
 
-    /// HTTP proxy of the finished node.
+    /// HTTP proxy of the node.
     #[arg(long, value_name = "URL")]
     pub http_proxy: Option<ProxyUrl>,
 
-    /// HTTPS proxy of the finished node.
+    /// HTTPS proxy of the node.
     #[arg(long, value_name = "URL")]
     pub https_proxy: Option<ProxyUrl>,
 
-    /// Names and networks that the finished node reaches without proxy.
+    /// Comma-separated names and networks that the node accesses without a proxy.
     #[arg(long, value_name = "LIST")]
     pub no_proxy: Option<NoProxy>,
 
-    /// Replace part of how a component is published. Repeatable; FIELD is url, sha256, sha512, size, kind,
+    /// Override the source or proofs of a component. Repeatable; FIELD is url, sha256, sha512, size, kind,
     /// checksums, publisher, roots or signature.{kind,url,key,identity,issuer}.
     #[arg(long = "override", value_name = "COMPONENT.FIELD=VALUE", help_heading = "Trust")]
     pub override_fields: Vec<String>,
 
-    /// The same as a file: component or URL prefix → fields.
+    /// JSON file with overrides by component or URL prefix.
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub overrides: Option<PathBuf>,
 
-    /// Take `https://HOST/PATH` from URL/HOST/PATH: same bytes, same pins.
+    /// Download `https://HOST/PATH` from URL/HOST/PATH; the same pins apply.
     #[arg(long, value_name = "URL", help_heading = "Trust")]
     pub mirror: Option<HttpUrl>,
 
-    /// Accept that a declared proof is missing (`kubelet=cosign-keyless`); a policy names its own. Repeatable.
+    /// Accept a missing proof (`kubelet=cosign-keyless`); a policy can contain waivers, too. Repeatable.
     #[arg(long, value_name = "COMPONENT=PROOF", value_parser = waiver, help_heading = "Trust")]
     pub waive: Vec<Waiver>,
 
-    /// What every artifact must satisfy (manifests/policy/regulated.json is an example).
+    /// Policy for all artifacts (example: manifests/policy/regulated.json).
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub policy: Option<PathBuf>,
 }

@@ -10,53 +10,53 @@ use super::NetworkArgs;
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// File or URL; a lockfile, workspace or bundle is verified as a whole.
+    /// File or URL to verify; lockfiles, workspaces and bundles are verified with their contents.
     pub file: String,
 
-    /// Its SHA-256 must be this.
+    /// Expected SHA-256.
     #[arg(long, value_name = "HEX", help_heading = "Proofs")]
     pub sha256: Option<Sha256>,
-    /// Its SHA-512 must be this.
+    /// Expected SHA-512.
     #[arg(long, value_name = "HEX", help_heading = "Proofs")]
     pub sha512: Option<Sha512>,
-    /// Checksum file that must name it, as file or URL.
+    /// Checksum file that lists the file (path or URL).
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub checksums: Option<String>,
-    /// Detached signature over it: cosign's, minisign's or OpenPGP's, by what it looks like; or the file that
-    /// `lock --bundles` made of a signature with its certificate.
+    /// Detached signature of cosign, minisign or OpenPGP (detected by content), or a file written by
+    /// `lock --bundles` from a signature and its certificate.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub signature: Option<String>,
-    /// Public key or keyring of the signature, as file or URL.
+    /// Public key or keyring for the signature (path or URL).
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub key: Option<String>,
-    /// Short-lived certificate beside a signature, as Kubernetes publishes it.
+    /// Short-lived certificate of the signature, as published by Kubernetes.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub certificate: Option<String>,
-    /// Sigstore bundle over it, or provenance that names it.
+    /// Sigstore bundle of the file, or provenance that lists the file.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub bundle: Option<String>,
-    /// Of a lockfile: folder of `lock --bundles`; every signer is proven again by the locked digests.
+    /// Folder written by `lock --bundles`, to verify the signers of a lockfile again.
     #[arg(long, value_name = "DIR", help_heading = "Proofs")]
     pub bundles: Option<PathBuf>,
-    /// Signer: e-mail, URI, or fingerprint of an OpenPGP key.
+    /// Expected signer: email address, URI, or fingerprint of an OpenPGP key.
     #[arg(long, value_name = "NAME", help_heading = "Proofs")]
     pub identity: Option<String>,
-    /// Who vouched for the signer.
+    /// Expected OIDC issuer of the signer's identity.
     #[arg(long, value_name = "URL", help_heading = "Proofs")]
     pub issuer: Option<String>,
-    /// It, or each `--member`, must carry a good Authenticode signature.
+    /// Require a valid Authenticode signature of the file, or of each `--member`.
     #[arg(long, help_heading = "Proofs")]
     pub authenticode: bool,
-    /// Publisher of the Authenticode signature: `O=…,CN=…`.
+    /// Expected publisher of the Authenticode signature: `O=…,CN=…`.
     #[arg(long, value_name = "NAME", requires = "authenticode", help_heading = "Proofs")]
     pub publisher: Option<String>,
-    /// Certificates in PEM that Authenticode chains may end in, in the place of the built-in ones.
+    /// Root certificates in PEM for Authenticode, instead of the built-in roots.
     #[arg(long, value_name = "FILE", requires = "authenticode", help_heading = "Proofs")]
     pub root: Option<PathBuf>,
-    /// Members of an archive, by glob. Repeatable.
+    /// Glob of archive members to verify. Repeatable.
     #[arg(long, value_name = "GLOB", requires = "authenticode", help_heading = "Proofs")]
     pub member: Vec<String>,
-    /// Time of the check, as seconds since 1970 or `2026-01-31T00:00:00Z` [default: now].
+    /// Verification time, as seconds since 1970 or `2026-01-31T00:00:00Z` [default: now].
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub at: Option<u64>,
 
@@ -65,7 +65,7 @@ pub struct VerifyArgs {
 }
 
 impl VerifyArgs {
-    /// Whether a proof, or anything about one, is named.
+    /// Whether a proof, or a parameter of a proof, is given.
     #[must_use]
     pub fn names_proof(&self) -> bool {
         let named = [
