@@ -42,6 +42,7 @@ pub(crate) const INDEX: &str = "bundle.json";
 pub(crate) const LOCK: &str = "imagegen.lock.json";
 pub(crate) const EVIDENCE: &str = "evidence.json";
 pub(crate) const OBJECTS: &str = "objects/sha256/";
+pub(crate) const SCRIPTS: &str = "scripts/";
 pub(crate) const BLOBS: &str = "images/blobs/sha256/";
 
 /// `bundle.json`
@@ -108,6 +109,15 @@ impl BundleOutput {
     }
 }
 
+impl BundleOutput {
+    #[must_use]
+    pub fn format_summary(&self) -> String {
+        let place = self.store.as_ref().map(|store| format!(", now in {store}")).unwrap_or_default();
+        let (artifacts, images, size) = (self.artifacts, self.images.len(), self.size);
+        format!("{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n", self.bundle)
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     #[error("{file}: {error} [{}]", .error.code)]
@@ -134,6 +144,11 @@ pub(crate) fn evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
         .iter()
         .map(|artifact| (artifact.component.as_str(), artifact.evidence.as_slice()))
         .collect()
+}
+
+/// The name by which a store remembers what a bundle said of a URL.
+pub(crate) fn carried(url: &str) -> String {
+    format!("carried:{url}")
 }
 
 /// Every URL that a lock speaks of: only for these may a bundle say what came from there.

@@ -3,6 +3,8 @@
 //! `imagegen lock` is its only writer. Every other verb resolves again and refuses to go on where
 //! the lock and the world disagree.
 
+mod compare;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -222,13 +224,20 @@ impl Lock {
     /// # Errors
     /// What moved, in the order of a reader's interest.
     pub fn check(&self, file: &str, plan: &Plan) -> Result<(), LockError> {
-        let fresh = Self::from_plan(plan);
-        if self.inputs == fresh.inputs && self.policy == fresh.policy {
-            return Ok(());
-        }
-        let mut moved = self.moved(&fresh);
+        let mut pinned = plan.clone();
+        self.pin(&mut pinned);
+        let fresh = Self::from_plan(&pinned);
+        let mut moved = if self.inputs == fresh.inputs && self.policy == fresh.policy {
+            Vec::new()
+        } else {
+            self.moved(&fresh)
+        };
         if moved.is_empty() {
-            moved.push("the catalog's entries changed".to_owned());
+            moved = compare::list_differences(self, &fresh);
+        }
+        moved.extend(self.artifacts.iter().filter_map(compare::find_contradiction));
+        if moved.is_empty() {
+            return Ok(());
         }
         Err(LockError::Stale { file: file.to_owned(), moved })
     }

@@ -17,6 +17,7 @@ use crate::embedded::{Tree, sha256};
 use crate::guest::script_files;
 use crate::model::json::pretty;
 use crate::model::overrides::{Overrides, SCRIPTS};
+use crate::verify::ProofError;
 use crate::verify::authenticode::unsigned_script;
 
 pub use folder::{read_exported, read_passphrase, replace_scripts, use_scripts};
@@ -122,6 +123,33 @@ pub fn accepted(
     let mut files = provisioners.files();
     files.extend(own);
     Ok(Tree::loaded(provisioners.label.clone(), files))
+}
+
+/// Scripts that a bundle carries against the program's own, and those that an override of its lock names.
+///
+/// # Errors
+/// The first one that is missing, unknown or another.
+pub fn check_carried(carried: &BTreeMap<String, Vec<u8>>, overrides: &Overrides) -> Result<(), ProofError> {
+    let own = Tree::provisioners().files();
+    let scripts = all(&Tree::provisioners());
+    if let Some(path) = own.keys().find(|path| !carried.contains_key(*path)) {
+        return Err(ProofError::new("script-missing", format!("the bundle has no script {path}")));
+    }
+    for (path, bytes) in carried {
+        let known = own.get(path).ok_or_else(|| {
+            ProofError::new("script-unknown", format!("{path}: no guest script is called so"))
+        })?;
+        if bytes == known {
+            continue;
+        }
+        let named = overrides.get(&format!("{SCRIPTS}{path}")).and_then(|over| over.sha256.as_deref());
+        let changed = |message: String| ProofError::new("script-changed", format!("{path}: {message}"));
+        if !scripts.contains_key(path) {
+            return Err(changed("it is not the program's own".to_owned()));
+        }
+        judged(bytes, known, named).map_err(|(_, message)| changed(message))?;
+    }
+    Ok(())
 }
 
 fn script_remedy(file: &str, code: &str) -> String {

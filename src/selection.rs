@@ -201,6 +201,14 @@ pub fn resolve_node_plan(selection: &SelectionArgs, trees: &Trees) -> Result<Pla
     resolve_plan(&definition, trees)
 }
 
+/// A lockfile that `--lock` names.
+///
+/// # Errors
+/// The file cannot be read or is no lock.
+pub fn read_lock(path: &Path) -> Result<Lock> {
+    Ok(Lock::decode(&path.display().to_string(), &read_input("--lock", path)?)?)
+}
+
 /// The lockfile's path: as named, or beside the image definition.
 #[must_use]
 pub fn lock_path(named: Option<&PathBuf>, folder: &Path) -> PathBuf {

@@ -67,7 +67,7 @@ fn what_goes_in_comes_out() {
     assert!(made.exists("s"));
     drop(server);
     // Nothing listens any more: what follows needs no network.
-    let out = Test::new().line("bundle extract node.zip --store s --lock out.json");
+    let out = Test::new().line("bundle extract node.zip --store s --write-lock out.json");
     std::fs::write(out.folder.join("node.zip"), made.read("node.zip")).expect("bundle");
     out.succeeds();
     let objects: Vec<String> = files(&out.folder.join("s/objects")).into_keys().collect();
@@ -186,6 +186,13 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             "bundle-size",
         ),
         ("script altered", true, edit("scripts/engine/", "param", "PARAM"), "bundle-digest"),
+        ("script altered, index too", false, edit("scripts/engine/", "param", "PARAM"), "script-changed"),
+        (
+            "script added, index too",
+            false,
+            Box::new(|f, _| f.push(("scripts/extra.ps1".into(), b"x".to_vec()))),
+            "script-unknown",
+        ),
         (
             "file added",
             true,
@@ -295,6 +302,39 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
         // Times and versions of the zip say nothing, and only they.
         assert!(ran.code == Some(5) || unpack(&bytes) == unpack(&good), "byte {at}: {}", ran.stderr);
     }
+}
+
+/// A bundle has the lock that was reviewed, or nothing of it is stored; and what it says of a publisher's address
+/// is not the publisher's word later.
+#[test]
+fn a_bundle_speaks_for_its_reviewed_lock_alone() {
+    let server = Registry::start();
+    let lock = lock(&server, b"first artifact");
+    let made = Test::new().file("imagegen.lock.json", &lock).line("bundle create --out node.zip --store s");
+    made.succeeds();
+    let address = server.url("/one.exe.sha256");
+    drop(server);
+    let extract = |lock: &str, line: &str| {
+        let test = Test::new().file("reviewed.json", lock).line("bundle extract node.zip").line(line);
+        std::fs::write(test.folder.join("node.zip"), made.read("node.zip")).expect("bundle");
+        test
+    };
+    let other = lock.replace("the test", "somebody else");
+    for place in ["--store s", "--as-mirror m"] {
+        let test = extract(&other, place).line("--lock reviewed.json");
+        test.fails(5, &["bundle-lock-differs"]);
+        let stored = test.folder.join("s/objects");
+        assert!(!test.exists("m") && (!stored.exists() || files(&stored).is_empty()));
+    }
+    extract("{}", "--store s --lock reviewed.json").fails(3, &["reviewed.json"]);
+    let test = extract(&lock, "--store s --lock reviewed.json");
+    test.succeeds();
+    let said = extract(&lock, "--store s").succeeds().stderr;
+    assert!(said.contains("compared with nothing"), "{said}");
+    let verify =
+        Test::new().line("verify x --offline --store s --checksums").args([address.as_str()]).file("x", "x");
+    std::fs::rename(test.folder.join("s"), verify.folder.join("s")).expect("store");
+    verify.fails(4, &["is not in the store"]);
 }
 
 #[test]

@@ -393,3 +393,105 @@ fn a_pin_needs_a_catalog_of_ones_own_a_digest_and_a_known_version() {
         test.line(&line.replace("DIGEST", &"ab".repeat(32))).fails(code, &[said]);
     }
 }
+
+/// `--locked` computes the lock again: a field that was edited, dropped or added is an error that names it.
+#[test]
+fn a_lock_that_was_edited_is_named() {
+    let line = "--target azure --k8s 1.36.0";
+    let locked = Test::new().line("lock").line(line).stocked(&format!("plan {line}"));
+    let overrides = locked.text("overrides.json");
+    locked.succeeds();
+    let lock: Value = serde_json::from_str(&locked.text("imagegen.lock.json")).expect("JSON");
+    let run = |lock: &Value| {
+        Test::new()
+            .file("imagegen.lock.json", &lock.to_string())
+            .file("overrides.json", &overrides)
+            .line("plan --overrides overrides.json --locked")
+            .line(line)
+    };
+    run(&lock).succeeds();
+    let at = lock["artifacts"]
+        .as_array()
+        .expect("artifacts")
+        .iter()
+        .position(|it| it["component"] == "containerd");
+    let artifact = format!("/artifacts/{}", at.expect("containerd"));
+    for (pointer, value, said) in [
+        ("/digests/0/digest", "ab".repeat(32).into(), "artifacts[containerd].digests[0].digest"),
+        ("/digests/0/confidence", "low".into(), "artifacts[containerd].digests[0].confidence"),
+        ("/digests/0/source", serde_json::json!(["me"]), "artifacts[containerd].digests[0].source"),
+        ("/url", "https://evil.example/x.tar.gz".into(), "artifacts[containerd].url"),
+        ("/file", "evil.exe".into(), "artifacts[containerd].file"),
+        ("/license", "MIT".into(), "artifacts[containerd].license"),
+        ("/headers", serde_json::json!({"Authorization": "HOME"}), "artifacts[containerd].headers"),
+    ] {
+        let mut edited = lock.clone();
+        let (parent, name) = pointer.rsplit_once('/').expect("pointer");
+        let parent = edited.pointer_mut(&format!("{artifact}{parent}")).expect(pointer);
+        match parent {
+            Value::Array(list) => list[name.parse::<usize>().expect("index")] = value,
+            other => other[name] = value,
+        }
+        run(&edited).fails(3, &["is stale", said]);
+    }
+    for (pointer, value, said) in [
+        ("/pause", "evil.example/pause:1".into(), "`pause` was"),
+        ("/runtimeVersion", "1.0.0".into(), "`runtimeVersion` was"),
+        ("/warnings", serde_json::json!([]), "`warnings"),
+        ("/packer/version", "1.0.0".into(), "`packer.version` was"),
+        ("/notAdmitted", "x".into(), "`notAdmitted` was"),
+    ] {
+        let mut edited = lock.clone();
+        if pointer == "/notAdmitted" {
+            edited["notAdmitted"] = value;
+        } else if pointer == "/warnings" && lock["warnings"].as_array().is_some_and(Vec::is_empty) {
+            edited["warnings"] = serde_json::json!([{"id": "x", "subject": "y", "message": "z"}]);
+        } else {
+            *edited.pointer_mut(pointer).expect(pointer) = value;
+        }
+        run(&edited).fails(3, &["is stale", said]);
+    }
+    let mut doubled = lock.clone();
+    let twice = lock["artifacts"][0].clone();
+    doubled["artifacts"].as_array_mut().expect("artifacts").push(twice);
+    run(&doubled).fails(3, &["is stale", "`artifacts` was"]);
+}
+
+/// A definition names keys; it reads no other file of the machine into what is written.
+#[test]
+fn keys_of_a_definition_lie_below_its_folder() {
+    let definition = |key: &str| {
+        format!(
+            r#"{{"target": "azure", "kubernetes": "1.36.0", "overrides": {{"kubelet":
+            {{"signature": {{"kind": "cosign-key", "url": "https://x.example/s", "key": "{key}"}}}}}}}}"#
+        )
+    };
+    for (key, said) in [
+        ("/proc/self/environ", "it must lie below the folder"),
+        ("../secret.txt", "it must lie below the folder"),
+        ("secret.txt", "neither a public key nor a certificate"),
+        ("mixed.pem", "neither a public key nor a certificate"),
+        ("large.pem", "too large"),
+    ] {
+        let pem = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n";
+        let ran = Test::new()
+            .file("d/imagegen.json", &definition(key))
+            .file("d/secret.txt", "TOKEN=s3cret\n")
+            .file("d/mixed.pem", &format!("{pem}TOKEN=s3cret\n"))
+            .file("d/large.pem", &pem.repeat(9000))
+            .file("secret.txt", "TOKEN=s3cret\n")
+            .env("IMAGEGEN_SECRET", "s3cret")
+            .line("plan --format json --config d/imagegen.json")
+            .fails(3, &["kubelet.signature.key", said]);
+        assert!(!(ran.stdout + &ran.stderr).contains("s3cret"), "{key}");
+    }
+    #[cfg(unix)]
+    {
+        let test = Test::new()
+            .file("d/imagegen.json", &definition("link.pem"))
+            .file("out.pem", "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n")
+            .line("plan --config d/imagegen.json");
+        std::os::unix::fs::symlink("../out.pem", test.folder.join("d/link.pem")).expect("link");
+        test.fails(3, &["a link leads out of the folder"]);
+    }
+}

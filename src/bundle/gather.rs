@@ -133,7 +133,13 @@ impl Gatherer<'_> {
         for url in checksums.chain(signatures) {
             let name = artifact.title();
             let headers = read_headers(&artifact.headers, &artifact.component)?;
-            let bytes = self.fetcher.small(&name, url.for_request(), 16 << 20, &headers)?;
+            let store = self.fetcher.store();
+            let carried =
+                store.find_url(&super::carried(url)).map(|object| store.content(&object)).transpose()?;
+            let bytes = match carried.flatten() {
+                Some(bytes) => bytes,
+                None => self.fetcher.small(&name, url.for_request(), 16 << 20, &headers)?,
+            };
             let digest = sha256(&bytes);
             self.origins.insert(url.to_string(), digest.clone());
             self.parts.push(Part { path: format!("{OBJECTS}{digest}"), content: Content::Bytes(bytes) });

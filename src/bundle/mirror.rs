@@ -33,9 +33,18 @@ pub struct Mirrored {
 ///
 /// # Errors
 /// As [`verify`]; a URL makes no path, or two make one; the folder cannot be written.
-pub fn extract_mirror(file: &Path, folder: &Path) -> Result<Mirrored, BundleError> {
+pub fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>) -> Result<Mirrored, BundleError> {
     let opened = verify(file)?;
+    opened.require_lock(file, reviewed)?;
     let (files, elsewhere) = layout(&opened.lock, &opened.index).map_err(|error| proof(file, error))?;
+    for (path, digest) in &files {
+        let path = folder.join(path);
+        // Bytes of another release, or of somebody else, are not taken away from those who are served.
+        if path.exists() && fs::digests(&path)?.sha256 != *digest {
+            let message = format!("{} is there already, with other bytes", path.display());
+            return Err(proof(file, ProofError::new("mirror-occupied", message)));
+        }
+    }
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (path, digest) in &files {
         places.entry(digest).or_default().push(path);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use aws_lc_rs::digest::{Context, SHA512};
 
-use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA};
+use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA, SCRIPTS};
 use super::{evidence, images, urls};
 use crate::embedded::hex;
 use crate::io::fs;
@@ -53,13 +53,27 @@ pub(super) fn proof(file: &Path, error: ProofError) -> BundleError {
 ///
 /// # Errors
 /// As [`verify`]; the store cannot be written.
-pub fn extract(file: &Path, store: &Store) -> Result<Opened, BundleError> {
+pub fn extract(file: &Path, store: &Store, reviewed: Option<&Lock>) -> Result<Opened, BundleError> {
     let opened = verify(file)?;
+    opened.require_lock(file, reviewed)?;
     objects(file, &[OBJECTS, BLOBS], &mut |digest, content| Ok(store.absorb(content, digest)?.is_some()))?;
+    // Whoever carries a bundle does not speak for a publisher's address: what came out of one is known as such.
     for (url, digest) in &opened.index.origins {
-        store.remember(url, digest)?;
+        store.remember(&super::carried(url), digest)?;
     }
     Ok(opened)
+}
+
+impl Opened {
+    /// # Errors
+    /// The bundle's lock is not the one that was reviewed.
+    pub(super) fn require_lock(&self, file: &Path, reviewed: Option<&Lock>) -> Result<(), BundleError> {
+        if reviewed.is_none_or(|reviewed| reviewed.encode() == self.lock.encode()) {
+            return Ok(());
+        }
+        let message = "its lock is not the one that `--lock` names";
+        Err(proof(file, ProofError::new("bundle-lock-differs", message)))
+    }
 }
 
 /// Takes the bytes of an object by its digest, and says whether they have it.
@@ -96,13 +110,19 @@ struct Seen {
     /// SHA-512 of objects, if the lock pins by it: name → digest.
     sha512: BTreeMap<String, String>,
     by_sha512: bool,
+    /// What runs in the guest, by its path below `scripts/`.
+    scripts: BTreeMap<String, Vec<u8>>,
 }
 
 impl Seen {
     fn take(&mut self, name: &str, content: &mut dyn Read) -> Result<(), ProofError> {
         let unreadable =
             |error: std::io::Error| ProofError::new("bundle-unreadable", format!("`{name}`: {error}"));
-        if matches!(name, INDEX | LOCK | EVIDENCE) || images::is_document(name) {
+        if let Some(path) = name.strip_prefix(SCRIPTS) {
+            let mut bytes = Vec::new();
+            content.take(SMALL).read_to_end(&mut bytes).map_err(unreadable)?;
+            self.scripts.insert(path.to_owned(), bytes);
+        } else if matches!(name, INDEX | LOCK | EVIDENCE) || images::is_document(name) {
             let mut bytes = Vec::new();
             content.take(SMALL).read_to_end(&mut bytes).map_err(unreadable)?;
             if name == LOCK {
@@ -148,6 +168,7 @@ impl Seen {
             return Err(ProofError::new("bundle-evidence", format!("`{EVIDENCE}` is not the lock's")));
         }
         images::check(&index, &self.small)?;
+        crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
         let size = found.iter().map(|file| file.size).sum();
         Ok(Opened { index, lock, size })
     }

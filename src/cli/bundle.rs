@@ -63,8 +63,12 @@ pub enum BundleWhat {
         #[arg(long, value_name = "DIR")]
         as_mirror: Option<PathBuf>,
 
-        /// Write the bundle's lockfile to this file.
+        /// Reviewed lockfile: nothing is extracted from a bundle with another one.
         #[arg(long, value_name = "FILE")]
         lock: Option<PathBuf>,
+
+        /// Write the bundle's lockfile to this file, for review.
+        #[arg(long, value_name = "FILE", conflicts_with = "lock")]
+        write_lock: Option<PathBuf>,
     },
 }

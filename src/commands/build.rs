@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::acquire::{Acquirer, PinScope, acquire_tools, open_fetcher, pin_plan, prove_plan};
+use crate::acquire::{Acquirer, PinScope, acquire_tools, needs_proofs, open_fetcher, pin_plan, prove_plan};
 use crate::bake::{self, Bake};
 use crate::cli::BuildArgs;
 use crate::diagnostic::Result;
@@ -42,19 +42,18 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
         printer.note(&format!("workspace: {}", written.folder.display()));
         Ok(written)
     };
+    let proves = plan.policy.is_some() && needs_proofs(&plan, PinScope::Needed, &policy);
     let early = if plan.policy.is_some() { None } else { Some(write(&plan)?) };
     let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
-    if let (true, Some(written)) = (downloads, &early) {
+    if downloads && !proves {
         // The machine itself downloads, and checks every digest.
+        let written = early.map_or_else(|| write(admitted.pinned().plan()), Ok)?;
         return print_archive(&written.pack_archive(admitted.pinned().plan(), &[])?, printer);
     }
     let fetcher = open()?;
     let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
     let proven = prove_plan(admitted, &earlier, &acquirer)?;
-    let written = match early {
-        Some(written) => written,
-        None => write(proven.plan())?,
-    };
+    let written = early.map_or_else(|| write(proven.plan()), Ok)?;
     if packs {
         let media = if downloads { Vec::new() } else { list_media(&proven) };
         return print_archive(&written.pack_archive(proven.plan(), &media)?, printer);

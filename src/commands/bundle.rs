@@ -9,14 +9,13 @@ use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::scripts::replace_scripts;
-use crate::selection::{read_input, read_trees};
+use crate::selection::{read_lock, read_trees};
 use crate::ui::Printer;
 
 pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
     match &args.what {
         BundleWhat::Create { out, lock, images, scripts, network } => {
-            let bytes = read_input("--lock", lock)?;
-            let lock = Lock::decode(&lock.display().to_string(), &bytes)?;
+            let lock = read_lock(lock)?;
             let mut trees = read_trees(manifests)?;
             replace_scripts(scripts, &lock.selection.overrides, &mut trees)?;
             let index = gather_bundle(out, &lock, images, network, &trees, printer)?;
@@ -26,34 +25,45 @@ pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Prin
             let opened = bundle::verify(file)?;
             print_bundle(file, &opened.index, opened.lock.artifacts.len(), None, printer)
         }
-        BundleWhat::Extract { file, store: path, as_mirror, lock } => {
+        BundleWhat::Extract { file, store: path, as_mirror, lock, write_lock } => {
+            let reviewed = lock.as_deref().map(read_lock).transpose()?;
+            if reviewed.is_none() {
+                printer.warning("the bundle's lock was compared with nothing: `--lock FILE` names one");
+            }
+            let reviewed = reviewed.as_ref();
             let (opened, place) = if let Some(folder) = as_mirror {
-                (extract_mirror(file, folder, printer)?, folder.display().to_string())
+                (extract_mirror(file, folder, reviewed, printer)?, folder)
             } else {
                 let store = open_store(path.as_ref())?;
-                (bundle::extract(file, &store)?, store.root().display().to_string())
+                (bundle::extract(file, &store, reviewed)?, &store.root().to_owned())
             };
-            if let Some(path) = lock {
+            if let Some(path) = write_lock {
                 fs::write(path, opened.lock.encode().as_bytes())?;
             }
-            print_bundle(file, &opened.index, opened.lock.artifacts.len(), Some(place), printer)
+            print_bundle(
+                file,
+                &opened.index,
+                opened.lock.artifacts.len(),
+                Some(place.display().to_string()),
+                printer,
+            )
         }
     }
 }
 
-fn extract_mirror(file: &Path, folder: &Path, printer: &Printer) -> Result<Opened> {
-    let mirrored = bundle::extract_mirror(file, folder)?;
+fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>, printer: &Printer) -> Result<Opened> {
+    let mirrored = bundle::extract_mirror(file, folder, reviewed)?;
     if !mirrored.elsewhere.is_empty() {
-        let own = mirrored.elsewhere.join(", ");
-        printer.note(&format!("not in the mirror, for they have addresses of their own: {own}"));
+        let names = mirrored.elsewhere.join(", ");
+        printer.note(&format!("not in the mirror, for they have addresses of their own: {names}"));
     }
-    let known = mirrored.opened.lock.selection.overrides.get("https://").and_then(|over| over.url.as_deref());
+    let own = mirrored.opened.lock.selection.overrides.get("https://").and_then(|over| over.url.as_deref());
     printer.note(&format!(
         "{} files; serve {} at {}, and build with `--delivery mirror --mirror {}`",
         mirrored.files.len(),
         folder.display(),
-        known.unwrap_or("an HTTPS URL"),
-        known.unwrap_or("URL")
+        own.unwrap_or("an HTTPS URL"),
+        own.unwrap_or("URL")
     ));
     Ok(mirrored.opened)
 }
@@ -66,9 +76,5 @@ fn print_bundle(
     printer: &Printer,
 ) -> Result<()> {
     let output = BundleOutput::new(file, index, artifacts, store);
-    printer.result(&output, || {
-        let place = output.store.as_ref().map(|store| format!(", now in {store}")).unwrap_or_default();
-        let (images, size) = (output.images.len(), output.size);
-        format!("{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n", output.bundle)
-    })
+    printer.result(&output, || output.format_summary())
 }

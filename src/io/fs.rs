@@ -12,7 +12,7 @@ use crate::diagnostic::{Classify, ErrorClass};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
@@ -53,6 +53,32 @@ impl Classify for FileError {
 pub(in crate::io) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
     move |source| FileError { action, path, source }
+}
+
+/// A small file below a folder, which neither its name nor a link leaves; none where there is none.
+///
+/// # Errors
+/// It lies elsewhere, is no regular file or too large, or cannot be read.
+pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+    let refused = |reason: &str| at("reading", name)(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    if !name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Err(refused("it must lie below the folder of the file that names it"));
+    }
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let path = folder.join(name);
+    let real = match fs::canonicalize(&path) {
+        Ok(real) => real,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(at("reading", &path)(error)),
+    };
+    if !real.starts_with(fs::canonicalize(folder).map_err(at("reading", folder))?) {
+        return Err(refused("a link leads out of the folder of the file that names it"));
+    }
+    let found = fs::metadata(&real).map_err(at("reading", &real))?;
+    if !found.is_file() || found.len() > limit {
+        return Err(refused("it is too large, or no regular file"));
+    }
+    read_if_there(&real)
 }
 
 /// # Errors

@@ -1,7 +1,9 @@
 //! Overrides and policy as the user gives them: flags, a file, the image definition.
 
+mod key;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::catalog::Catalog;
 use crate::cli::SelectionArgs;
@@ -86,27 +88,29 @@ pub fn load_keys(overrides: &mut Overrides, folder: &Path) -> Result<()> {
 }
 
 fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
-    if !is_content(value) {
-        let path: PathBuf = folder.join(&*value);
+    let mut text = value.clone();
+    if !key::is_content(value) {
+        let named = |error: FileError| {
+            let remedy = "put the key beside the file that names it";
+            InputError::new(format!("{field}: {error}"), remedy)
+        };
+        let file = fs::read_below(folder, Path::new(&*value), key::LARGEST).map_err(named)?;
         // A name without file is one of the catalog's keys; an unknown one is told when it is used.
-        let Some(bytes) = fs::read_if_there(&path)? else { return Ok(()) };
-        *value = String::from_utf8(bytes).map_err(|_| InputError {
-            message: format!("{field}: {} is no text", path.display()),
-            remedy: Some("give keys and certificates in PEM".to_owned()),
-        })?;
+        let Some(bytes) = file else { return Ok(()) };
+        text = String::from_utf8_lossy(&bytes).into_owned();
     }
-    if value.contains("PRIVATE KEY") || value.contains("secret key") {
-        return Err(InputError {
-            message: format!("{field} is a private key"),
-            remedy: Some("give the public key; the private one belongs where you sign".to_owned()),
-        }
-        .into());
+    if text.contains("PRIVATE KEY") || text.contains("secret key") {
+        let remedy = "give the public key; the private one belongs where you sign";
+        return Err(InputError::new(format!("{field} is a private key"), remedy).into());
     }
+    if !key::is_public(&text) {
+        let remedy = "give a public key or certificates in PEM, OpenPGP armor or minisign's form";
+        return Err(
+            InputError::new(format!("{field} is neither a public key nor a certificate"), remedy).into()
+        );
+    }
+    *value = text;
     Ok(())
-}
-
-fn is_content(text: &str) -> bool {
-    text.contains('\n') || text.starts_with("-----BEGIN") || text.starts_with("RW") && text.len() == 56
 }
 
 /// The policy that the user names, and the plan held against it. Without one, everything that is
@@ -156,7 +160,7 @@ pub fn read_policy(args: &SelectionArgs) -> Result<Policy> {
                 json::parse(&path.display().to_string(), &read_input("--policy", path)?)?;
             if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
                 inline_key("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
-                if !is_content(roots) {
+                if !key::is_content(roots) {
                     return Err(InputError {
                         message: format!(
                             "policy signedScripts.roots: there is no file {roots} beside the policy"

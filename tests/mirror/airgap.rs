@@ -127,7 +127,7 @@ fn a_bundle_becomes_media_for_a_machine() {
     let mirror = site.url("/");
     drop(fs::remove_dir_all(site.home.folder.join("store")));
     let asked = site.requests();
-    site.plain("bundle extract node.zip --store other --lock carried.json", 0);
+    site.plain("bundle extract node.zip --store other --write-lock carried.json", 0);
     let with = format!("{selection} --mirror {mirror} --overrides overrides.json --lock carried.json");
     site.plain(&format!("build {with} --locked --offline --store other --out o"), 0);
     assert_eq!(site.requests(), asked);

@@ -1,0 +1,83 @@
+//! A lock against the one that is computed anew: every field, by its name.
+
+use serde_json::{Map, Value};
+
+use crate::model::evidence::ProofKind;
+use crate::model::plan::PlannedArtifact;
+
+use super::Lock;
+
+/// Fields that differ, as a reader finds them. What was proven is a record that the digests stand for; a size
+/// that nobody states beforehand comes with it.
+pub(super) fn list_differences(locked: &Lock, fresh: &Lock) -> Vec<String> {
+    let (locked, fresh) = (without_records(locked, fresh), without_records(fresh, fresh));
+    let mut found = Vec::new();
+    compare("", &locked, &fresh, &mut found);
+    found
+}
+
+fn without_records(lock: &Lock, fresh: &Lock) -> Value {
+    let mut lock = lock.clone();
+    for artifact in &mut lock.artifacts {
+        artifact.evidence.clear();
+        let same = fresh.artifacts.iter().find(|it| it.component == artifact.component);
+        if same.is_some_and(|it| it.size.is_none()) {
+            artifact.size = None;
+        }
+    }
+    serde_json::to_value(&lock).unwrap_or_default()
+}
+
+fn compare(path: &str, locked: &Value, fresh: &Value, found: &mut Vec<String>) {
+    match (locked, fresh) {
+        (Value::Object(locked), Value::Object(fresh)) => compare_objects(path, locked, fresh, found),
+        (Value::Array(locked), Value::Array(fresh)) if locked.len() == fresh.len() => {
+            for (at, (locked, fresh)) in locked.iter().zip(fresh).enumerate() {
+                let name = locked["component"].as_str().map_or_else(|| at.to_string(), str::to_owned);
+                compare(&format!("{path}[{name}]"), locked, fresh, found);
+            }
+        }
+        _ if locked != fresh => {
+            found.push(format!("`{path}` was {} and is {}", shorten(locked), shorten(fresh)));
+        }
+        _ => {}
+    }
+}
+
+fn compare_objects(
+    path: &str,
+    locked: &Map<String, Value>,
+    fresh: &Map<String, Value>,
+    found: &mut Vec<String>,
+) {
+    let mut names: Vec<&String> = locked.keys().chain(fresh.keys()).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let value = |fields: &Map<String, Value>| fields.get(name).cloned().unwrap_or_default();
+        compare(&path, &value(locked), &value(fresh), found);
+    }
+}
+
+fn shorten(value: &Value) -> String {
+    let text = match value {
+        Value::Null => "nothing".to_owned(),
+        other => other.to_string(),
+    };
+    if text.chars().count() <= 90 { text } else { text.chars().take(90).chain("...".chars()).collect() }
+}
+
+/// A digest that the artifact's own evidence contradicts, or two of one kind: such a record pins nothing.
+pub(super) fn find_contradiction(artifact: &PlannedArtifact) -> Option<String> {
+    let says = |digest: &str| {
+        artifact.digests.iter().find(|pin| pin.digest.len() == digest.len() && pin.digest != digest)
+    };
+    let evidence = artifact.evidence.iter().filter(|proof| proof.verdict.holds());
+    let stated = evidence
+        .filter(|proof| matches!(proof.proof, ProofKind::Pin | ProofKind::ChecksumFile))
+        .filter_map(|proof| proof.facts.get("digest"));
+    let own = artifact.digests.iter().map(|pin| &pin.digest);
+    let (one, other) = stated.chain(own).find_map(|digest| Some((digest, says(digest)?)))?;
+    Some(format!("`artifacts[{}].digests` says {} and {one}", artifact.component, other.digest))
+}

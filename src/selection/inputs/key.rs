@@ -1,0 +1,71 @@
+//! What public keys and certificates look like. Nothing else of a file that a definition names is kept or printed.
+
+/// Largest file of keys or certificates.
+pub(super) const LARGEST: u64 = 256 << 10;
+
+const BLOCKS: &[&str] = &["PUBLIC KEY", "CERTIFICATE", "PGP PUBLIC KEY BLOCK"];
+
+/// Whether a value is the key itself and not the name of a file.
+pub(super) fn is_content(text: &str) -> bool {
+    text.contains('\n') || text.starts_with("-----BEGIN") || is_minisign(text)
+}
+
+/// Whether a text is made of public keys or certificates and of nothing else.
+pub(super) fn is_public(text: &str) -> bool {
+    let mut open: Option<&str> = None;
+    let mut found = false;
+    for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+        match open {
+            Some(name) if line == format!("-----END {name}-----") => open = None,
+            Some(name) if is_inner(line, name) => {}
+            None if line.starts_with("untrusted comment: ") && line.len() < 200 => {}
+            None if is_minisign(line) => found = true,
+            None => {
+                open = BLOCKS.iter().copied().find(|name| line == format!("-----BEGIN {name}-----"));
+                if open.is_none() {
+                    return false;
+                }
+                found = true;
+            }
+            Some(_) => return false,
+        }
+    }
+    found && open.is_none()
+}
+
+fn is_inner(line: &str, name: &str) -> bool {
+    let base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let header = ["Comment: ", "Version: ", "Hash: ", "Charset: "];
+    line.bytes().all(base64) || name.starts_with("PGP") && header.iter().any(|start| line.starts_with(start))
+}
+
+fn is_minisign(line: &str) -> bool {
+    line.starts_with("RW") && line.len() == 56 && line.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_keys_are_keys() {
+        let pem = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n";
+        let minisign = format!("untrusted comment: minisign public key\nRW{}\n", "a".repeat(54));
+        let pgp = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nComment: x\n\nmQ==\n=aBcD\n-----END PGP PUBLIC KEY BLOCK-----\n";
+        for good in [pem, &minisign, pgp, &format!("{pem}{pem}")] {
+            assert!(is_public(good), "{good}");
+        }
+        for bad in [
+            "",
+            "TOKEN=s3cret\0PATH=/bin",
+            "root:x:0:0:root:/root:/bin/sh\n",
+            &format!("{pem}TOKEN=s3cret\n"),
+            &format!("TOKEN=s3cret\n{pem}"),
+            "-----BEGIN PUBLIC KEY-----\nTOKEN: s3cret\n-----END PUBLIC KEY-----\n",
+            "-----BEGIN PUBLIC KEY-----\nMFkw\n",
+            "-----BEGIN EC PRIVATE KEY-----\nMFkw\n-----END EC PRIVATE KEY-----\n",
+        ] {
+            assert!(!is_public(bad), "{bad}");
+        }
+    }
+}
