@@ -350,7 +350,7 @@ fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
         .line(
             "pin kubelet 1.20.15 --manifests catalog --from kubelet.exe --confidence authoritative --source",
         )
-        .args(["built here"]);
+        .args(["derived: built here"]);
     test.succeeds();
     let after = test.text("catalog/components/kubelet.json");
     let added: Vec<&str> = after.lines().filter(|line| !before.contains(line)).collect();
