@@ -42,10 +42,10 @@ pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printe
         printer.note(&format!("workspace: {}", written.folder.display()));
         Ok(written)
     };
-    let proves = plan.policy.is_some() && needs_proofs(&plan, PinScope::Needed, &policy);
+    let needs_bytes = plan.policy.is_some() && needs_proofs(&plan, PinScope::Needed, &policy);
     let early = if plan.policy.is_some() { None } else { Some(write(&plan)?) };
     let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
-    if downloads && !proves {
+    if downloads && !needs_bytes {
         // The machine itself downloads, and checks every digest.
         let written = early.map_or_else(|| write(admitted.pinned().plan()), Ok)?;
         return print_archive(&written.pack_archive(admitted.pinned().plan(), &[])?, printer);
