@@ -4,6 +4,7 @@
 //! token) and what is special about this node. They become kubeadm's JoinConfiguration in the
 //! shape of the target's Kubernetes, and around it the user-data that brings it to the node.
 
+mod capi;
 mod check;
 mod config;
 mod kubelet;
@@ -91,6 +92,8 @@ pub enum Form {
     Ps1,
     /// Multi-part MIME: configuration, secret and command in parts of their own.
     Mime,
+    /// A `KubeadmConfigTemplate` of Cluster API, without cluster, token and name.
+    Capi,
 }
 
 /// What is secret: it appears in the output alone.
@@ -146,11 +149,16 @@ pub fn join(
     places: &Places,
 ) -> Result<JoinData, JoinError> {
     let mut problems = Vec::new();
-    let node = check::node(input, secrets, &mut problems);
+    let node = check::node(input, secrets, form, &mut problems);
     let arguments = kubelet::arguments(input, plan, catalog, &mut problems)?;
     let api = plan.line.kubeadm_api.last().cloned().unwrap_or_default();
     if !problems.is_empty() {
         return Err(JoinError::Refused(problems));
+    }
+    if form == Form::Capi {
+        let content = capi::template(&node, &arguments, plan.runtime, plan.host_access, places);
+        let api_version = "bootstrap.cluster.x-k8s.io/v1beta1".to_owned();
+        return Ok(JoinData { api_version, content, warnings: check::warnings(&node) });
     }
     let config = config::document(&node, &arguments, plan, &api, places, secrets.kubeconfig.is_some());
     let content = userdata::content(form, &config, secrets, places);

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read as _};
-use std::path::Path;
 
 use imagegen::catalog::Catalog;
 use imagegen::embedded::{Tree, sha256};
@@ -217,18 +216,6 @@ fn pipelines_for_users_are_yaml() {
         assert!(value.get(key).is_some(), "{name} has no {key}");
         for wanted in ["--locked", "Test-Node.ps1", "tests/guest/run.ps1"] {
             assert!(text.contains(wanted), "{name} does not show {wanted}");
-        }
-    }
-    for path in ["provisioners/node/capi/wins.yaml", "provisioners/node/capi/services.yaml"] {
-        let text = std::fs::read_to_string(root().join(path)).unwrap();
-        let value = yaml(&text, path);
-        assert_eq!(value["kind"], "KubeadmConfigTemplate", "{path}");
-        let spec = &value["spec"]["template"]["spec"];
-        for list in ["preKubeadmCommands", "postKubeadmCommands"] {
-            let command = spec[list][0].as_str().unwrap();
-            let script = command.split("-File ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-            let inner = script.trim_start_matches("C:\\imagegen\\").replace('\\', "/");
-            assert!(Path::new(root()).join("provisioners").join(&inner).is_file(), "{path}: {script}");
         }
     }
 }

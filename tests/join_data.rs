@@ -161,6 +161,44 @@ fn assert_parses(script: &str) {
 }
 
 /// Signed scripts run in a process of their own under `AllSigned`: user-data itself is unsigned.
+/// Cluster API runs kubeadm between two commands of the image, and gives what is the machine's own.
+#[test]
+fn cluster_api_gets_a_template_around_its_own_join() {
+    let capi = |line: &str| Test::new().line("join-data --as capi --k8s 1.36.4").line(line);
+    let out = capi("--label team=web --taint os=windows:NoSchedule --kubelet-arg v=2").succeeds().stdout;
+    let template = yaml(&out);
+    assert_eq!(template["kind"], "KubeadmConfigTemplate");
+    let spec = &template["spec"]["template"]["spec"];
+    let command = |stage: &str| {
+        format!(
+            r"powershell.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -File C:\imagegen\node\Join-Node.ps1 -Stage {stage}"
+        )
+    };
+    assert_eq!(spec["preKubeadmCommands"], json!([command("before")]));
+    let after = format!(r"{} -Configuration C:\run\kubeadm\kubeadm-join-config.yaml", command("after"));
+    assert_eq!(spec["postKubeadmCommands"], json!([after]));
+    assert_eq!(
+        spec["joinConfiguration"]["nodeRegistration"],
+        json!({
+            "criSocket": "npipe:////./pipe/containerd-containerd",
+            "taints": [{"key": "os", "value": "windows", "effect": "NoSchedule"}],
+            "kubeletExtraArgs": {"v": "2", "node-labels": "team=web"},
+        })
+    );
+    assert_eq!(spec.get("files"), None);
+    assert!(capi("--signed-scripts").succeeds().stdout.contains("-ExecutionPolicy AllSigned"));
+
+    let services = Test::new().file("i.json", r#"{"hostAccess": "services", "kubernetes": "1.36.4"}"#);
+    let services = yaml(&services.line("join-data --as capi --config i.json").succeeds().stdout);
+    let file = &services["spec"]["template"]["spec"]["files"][0];
+    assert_eq!(file["path"], r"C:\var\lib\kube-proxy\kubeconfig.conf");
+    assert_eq!(file["contentFrom"]["secret"]["key"], "kubeconfig.conf");
+
+    for line in ["--endpoint api.example.com:6443", "--name win-1", "--discovery-timeout 5m0s"] {
+        capi(line).fails(3, &["capi-discovery"]);
+    }
+}
+
 #[test]
 fn a_node_of_signed_scripts_joins_under_all_signed() {
     for form in ["cloud-config", "ps1", "mime"] {

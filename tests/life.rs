@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use imagegen::catalog::Trees;
 use imagegen::guest::plan_json;
 use imagegen::model::choice::Cni;
+use imagegen::model::plan::Plan;
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::version::{Version, VersionRange};
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
@@ -430,6 +431,52 @@ fn each_rule_finds_its_defect() {
     for (expected, node) in cases {
         let found = apply_rules(&life, &node);
         assert!(found.iter().any(|it| it.starts_with(expected)), "{expected}: {found:?}");
+    }
+}
+
+/// containerd gives the host's network to `HostProcess` pods alone, so pods of agents that come through wins need a
+/// network to start with: the image has one, or its plan says how to bring it.
+#[test]
+fn agents_without_the_network_of_the_host_can_start_or_the_plan_says_why_not() {
+    let trees = read_trees(None).expect("the catalog");
+    let with_plugin = |selection: ImageDefinition| ImageDefinition {
+        components: [("windows-container-networking".to_owned(), "0.3.1".parse().expect("a version"))].into(),
+        ..selection
+    };
+    for minor in ["1.19", "1.20.0", "1.21", "1.22"] {
+        for cni in ["none", "flannel-hostgw", "flannel-overlay", "calico"] {
+            let selection = ImageDefinition { cni: cni.parse().ok(), ..select("azure", minor) };
+            let selection = ImageDefinition { host_access: "wins".parse().ok(), ..selection };
+            let selection = ImageDefinition { runtime: "containerd".parse().ok(), ..selection };
+            let plan = resolve_plan(&selection, &trees).expect("a plan");
+            let warned = |plan: &Plan| {
+                let lacking = plan.warnings.iter().filter(|warning| warning.id == "lacking");
+                lacking
+                    .filter(|warning| warning.message.contains("--override windows-container-networking"))
+                    .count()
+            };
+            assert_eq!(warned(&plan), 1, "{minor} {cni}");
+            let node = make_node(&selection, &trees).expect("a plan");
+            assert!(node.facts("startNetwork").is_empty(), "{minor} {cni}");
+
+            let selection = with_plugin(selection);
+            assert_eq!(warned(&resolve_plan(&selection, &trees).expect("a plan")), 0, "{minor} {cni}");
+            let node = make_node(&selection, &trees).expect("a plan");
+            let path = r"C:\k\cni\0-containerd-nat.json";
+            assert_eq!(node.facts("startNetwork"), [path], "{minor} {cni}");
+            let file = node.find("file", "path", path).expect("the configuration");
+            assert!(text(file, "content").contains(r#""type": "nat""#), "{minor} {cni}");
+            let plugin = node.resources.iter().any(|it| it["properties"].to_string().contains("nat.exe"));
+            assert!(plugin, "{minor} {cni}");
+        }
+    }
+    let hostprocess = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
+    assert!(hostprocess.warnings.iter().all(|warning| warning.id != "lacking"));
+    for (script, call) in [
+        ("provisioners/node/Node.psm1", "Initialize-StartNetwork -Facts $facts"),
+        ("manifests/cluster/scripts/Start-Flannel.ps1", "Remove-Item -LiteralPath $start"),
+    ] {
+        assert!(std::fs::read_to_string(root().join(script)).expect(script).contains(call), "{script}");
     }
 }
 

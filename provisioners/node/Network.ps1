@@ -251,6 +251,42 @@ function Resolve-Mark {
     $Text
 }
 
+# The network that Docker would make at its start. Windows chooses its addresses.
+function Initialize-NatNetwork {
+    [CmdletBinding()]
+    param()
+    $nat = Get-HostItem -Kind 'networks' -Name 'nat'
+    if ($null -eq $nat) {
+        $body = ConvertTo-Json -InputObject @{ Name = 'nat'; Type = 'NAT' } -Compress
+        $nat = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body $body
+    }
+    while ($true) {
+        $nat = Invoke-HostNetwork -Method 'GET' -Path "/networks/$($nat.ID)"
+        foreach ($subnet in @(Get-Field -InputObject $nat -Name 'Subnets')) {
+            $prefix = Get-Field -InputObject $subnet -Name 'AddressPrefix'
+            $gateway = Get-Field -InputObject $subnet -Name 'GatewayAddress'
+            if ($prefix -and $gateway) { return @{ network = "$prefix"; gateway = "$gateway" } }
+        }
+        $null = Get-TimeLeft -Doing 'waiting for the addresses of the network nat'
+        Start-Sleep -Milliseconds 500
+    }
+}
+
+# containerd gives the host's network to HostProcess pods alone. Pods of agents that reach the host through wins
+# start in the network nat; the agent that writes the pod network's configuration takes this one away.
+function Initialize-StartNetwork {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    if (-not $Facts.ContainsKey('startNetwork')) { return }
+    $template = "$($Facts.startNetwork)"
+    $nat = Initialize-NatNetwork
+    $text = (Read-NodeText -Path $template).Replace('@NAT_NETWORK@', $nat.network)
+    $text = $text.Replace('@NAT_GATEWAY@', $nat.gateway)
+    $path = Join-Path -Path "$($Facts.cniConf)" -ChildPath (Split-Path -Path $template -Leaf)
+    Write-TextFile -Path $path -Content $text
+    Write-NodeLine -Text "pods of agents start in the network nat, $($nat.network)"
+}
+
 # Fills in the pod network's configuration where no agent does, and lays it where the runtime looks for it.
 function Complete-Network {
     [CmdletBinding()]

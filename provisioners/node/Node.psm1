@@ -164,6 +164,7 @@ function Initialize-Join {
         if (Test-Path -LiteralPath $path -PathType Leaf) { Remove-Item -LiteralPath $path -Force }
     }
     $null = Update-CommandLine
+    Initialize-StartNetwork -Facts $facts
     Start-NodeService -Names $facts.before
 }
 

@@ -1,6 +1,6 @@
 //! The forms of names, hashes and addresses, each with what to write in its place.
 
-use super::{JoinInput, Secrets};
+use super::{Form, JoinInput, Secrets, capi};
 use crate::diagnostic::Finding;
 
 /// Windows knows a machine by this many characters of its name.
@@ -25,9 +25,9 @@ pub(super) struct Taint {
     pub effect: String,
 }
 
-pub(super) fn node(input: &JoinInput, secrets: &Secrets, problems: &mut Vec<Finding>) -> Node {
+pub(super) fn node(input: &JoinInput, secrets: &Secrets, form: Form, problems: &mut Vec<Finding>) -> Node {
     let mut keep = |result: Result<(), Finding>| problems.extend(result.err());
-    keep(sources(input, secrets));
+    keep(if form == Form::Capi { capi::check_sources(input, secrets) } else { sources(input, secrets) });
     if let Some(endpoint) = &input.endpoint {
         keep(check_endpoint(endpoint));
     }
@@ -302,7 +302,7 @@ mod tests {
         let secrets =
             Secrets { token: super::super::Token::parse("abcdef.0123456789abcdef").ok(), kubeconfig: None };
         let mut problems = Vec::new();
-        node(input, &secrets, &mut problems);
+        node(input, &secrets, Form::Kubeadm, &mut problems);
         problems.iter().map(|problem| problem.code.clone()).collect()
     }
 

@@ -61,7 +61,12 @@ pub(super) fn document(
     Document { text: yaml::document(&document.into()), secret_key }
 }
 
-fn registration(node: &Node, arguments: &[(String, String)], runtime: Runtime, lists: bool) -> Value {
+pub(super) fn registration(
+    node: &Node,
+    arguments: &[(String, String)],
+    runtime: Runtime,
+    lists: bool,
+) -> Value {
     let mut fields = Map::new();
     if let Some(name) = &node.name {
         fields.insert("name".to_owned(), json!(name));

@@ -22,6 +22,8 @@ pub struct Places {
     pub discovery: String,
     /// The image's script that joins.
     pub script: String,
+    /// Credentials of kube-proxy as a service.
+    pub proxy: String,
     /// The image's scripts are signed, and run under `AllSigned` alone.
     pub signed: bool,
 }
@@ -36,6 +38,7 @@ impl Places {
             config: text("joinConfig")?.to_owned(),
             discovery: format!("{conf}\\discovery.conf"),
             script: format!("{}\\Join-Node.ps1", text("node")?),
+            proxy: format!("{}\\kubeconfig.conf", text("kubeProxy")?),
             signed,
         })
     }
@@ -56,7 +59,7 @@ pub(super) fn content(form: Form, config: &Document, secrets: &Secrets, places: 
         None => config.text.clone(),
     };
     match form {
-        Form::Kubeadm => whole,
+        Form::Kubeadm | Form::Capi => whole,
         Form::CloudConfig => cloud_config(&files(&whole, secrets, places), Some(places)),
         Form::Ps1 => script(&whole, secrets, places),
         Form::Mime => mime(config, secrets, places),

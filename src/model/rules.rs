@@ -53,6 +53,9 @@ pub struct Group {
     /// Only where the user names the component.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_request: bool,
+    /// What does not work where it could be asked for and was not: a warning of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacking: Option<String>,
     /// Sets of components that each give the whole; the one with the fewest unpinned artifacts is
     /// taken, the first of equals.
     pub alternatives: Vec<Vec<Part>>,

@@ -54,7 +54,11 @@ pub(super) fn choose(
         let named = || {
             group.alternatives.iter().flatten().any(|part| selection.components.contains_key(&part.component))
         };
-        if !situation.holds(&group.when) || (group.on_request && !named()) {
+        if !situation.holds(&group.when) {
+            continue;
+        }
+        if group.on_request && !named() {
+            warnings.extend(warn_of_lack(group));
             continue;
         }
         used.extend(group.alternatives.iter().flatten().map(|part| part.component.clone()));
@@ -97,6 +101,11 @@ pub(super) fn choose(
         );
     }
     Ok(groups)
+}
+
+fn warn_of_lack(group: &Group) -> Option<Warning> {
+    let message = group.lacking.clone()?;
+    Some(Warning { id: "lacking".to_owned(), subject: group.name.clone(), message })
 }
 
 /// An alternative of a group. The one with most overrides counts, then the one with fewest unpinned.

@@ -29,6 +29,9 @@ $folder = "$HostRoot\etc\cni\net.d"
 $text = [IO.File]::ReadAllText("$Config\cni-conf.json").Replace('${HOST_IP}', $env:HOST_IP)
 [IO.File]::WriteAllText("$folder\10-flannel.new", $text)
 Move-Item -LiteralPath "$folder\10-flannel.new" -Destination "$folder\10-flannel.conf" -Force
+# With what this pod itself was started; containerd takes the first file by name.
+$start = "$folder\0-containerd-nat.json"
+if (Test-Path -LiteralPath $start) { Remove-Item -LiteralPath $start -Force }
 
 $arguments = @(
     '--kube-subnet-mgr'

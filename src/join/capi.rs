@@ -1,0 +1,71 @@
+//! A template of Cluster API's kubeadm provider: the image's own commands stand around its `kubeadm join`.
+//! Endpoint, CA, token and name of each machine are Cluster API's.
+
+use serde_json::json;
+
+use crate::diagnostic::Finding;
+use crate::model::choice::{HostAccess, Runtime};
+
+use super::check::Node;
+use super::userdata::Places;
+use super::{JoinInput, Secrets, config, yaml};
+
+/// Where Cluster API's user-data puts kubeadm's configuration.
+const CONFIGURATION: &str = r"C:\run\kubeadm\kubeadm-join-config.yaml";
+
+const REMARK: &str = "# Where Cluster API puts its configuration on Windows is not verified: compare with the\n\
+    # user-data of one of your machines, and correct `-Configuration`.\n";
+
+/// What Cluster API would overwrite.
+pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
+    let given = [
+        ("--endpoint", input.endpoint.is_some()),
+        ("--ca-cert-hash", !input.ca_cert_hashes.is_empty()),
+        ("--discovery-kubeconfig", secrets.kubeconfig.is_some()),
+        ("--discovery-timeout", input.discovery_timeout.is_some()),
+        ("--token-env", secrets.token.is_some()),
+        ("--name", input.name.is_some()),
+    ];
+    let names: Vec<&str> = given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "capi-discovery",
+        format!("Cluster API gives each machine its cluster, its token and its name: {}", names.join(", ")),
+        "leave them out with `--as capi`",
+    ))
+}
+
+pub(super) fn template(
+    node: &Node,
+    arguments: &[(String, String)],
+    runtime: Runtime,
+    access: HostAccess,
+    places: &Places,
+) -> String {
+    let policy = if places.signed { "AllSigned" } else { "Bypass" };
+    let command = |stage: &str| {
+        let script = &places.script;
+        format!(
+            "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy {policy} -File {script} -Stage {stage}"
+        )
+    };
+    let mut spec = json!({
+        "preKubeadmCommands": [command("before")],
+        "postKubeadmCommands": [format!("{} -Configuration {CONFIGURATION}", command("after"))],
+        "joinConfiguration": { "nodeRegistration": config::registration(node, arguments, runtime, false) },
+    });
+    if access == HostAccess::Services {
+        // The service starts where it finds its credentials.
+        let secret = json!({ "name": "windows-kube-proxy", "key": "kubeconfig.conf" });
+        spec["files"] = json!([{ "path": places.proxy, "contentFrom": { "secret": secret } }]);
+    }
+    let document = json!({
+        "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1",
+        "kind": "KubeadmConfigTemplate",
+        "metadata": { "name": "windows" },
+        "spec": { "template": { "spec": spec } },
+    });
+    format!("{REMARK}{}", yaml::document(&document))
+}
