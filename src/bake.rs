@@ -36,7 +36,7 @@ pub enum BakeError {
     Failed { step: String, code: i32, last: Vec<String>, log: PathBuf },
     #[error("packer {step} was killed{}", shown(.last))]
     Killed { step: String, last: Vec<String> },
-    #[error("packer build ended well but named no image: {reason}")]
+    #[error("packer build succeeded, but its manifest has no image: {reason}")]
     NoImage { reason: String },
     #[error("no value for required variables: {}", .0.join(", "))]
     MissingVariables(Vec<String>),

@@ -39,7 +39,7 @@ pub enum CatalogError {
     Missing { catalog: String, path: String },
     #[error("unknown {what} `{name}`: {suggestion}")]
     Unknown { what: &'static str, name: String, suggestion: String },
-    #[error("{file}: names itself `{found}`; a file's name and its `{field}` are the same")]
+    #[error("{file}: `{field}` is `{found}`; it must equal the name of the file")]
     Name { file: String, field: &'static str, found: String },
     #[error("{file}: `pause` has no entry for Kubernetes {minor}")]
     NoPause { file: String, minor: Minor },

@@ -1,4 +1,4 @@
-//! The cluster's side: what Kubernetes must be told so that Windows nodes work. Pure.
+//! Manifests that a cluster needs for Windows nodes. Pure.
 //!
 //! Which files a situation needs, with which images, flags and APIs, is data of
 //! `manifests/cluster/`; this renders it, one JSON value at a time.
@@ -40,7 +40,7 @@ pub struct ClusterInput {
     pub metadata_route: bool,
     /// `NAMESPACE:NAME` of accounts whose pods may mount pipes of the host.
     pub pipe_accounts: Vec<String>,
-    /// Image → reference, in the place of the catalog's.
+    /// Image → reference, instead of the catalog's.
     pub images: BTreeMap<String, String>,
     /// `csi-proxy`, `hypervisor`, `log-monitor`.
     pub with: BTreeSet<String>,
@@ -159,7 +159,11 @@ fn chosen<'a>(
     let known: BTreeSet<&str> = index.files.iter().filter_map(|file| file.needs.as_deref()).collect();
     for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
         let suggestion = did_you_mean(name, known.iter().copied());
-        problems.push(Finding::new("extra-unknown", format!("nothing is called `{name}`"), suggestion));
+        problems.push(Finding::new(
+            "extra-unknown",
+            format!("unknown optional manifest `{name}`"),
+            suggestion,
+        ));
     }
     for file in &index.files {
         let Some(needs) = file.needs.as_ref().filter(|needs| wanted.contains(*needs)) else { continue };

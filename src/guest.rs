@@ -29,7 +29,7 @@ pub use render::Renderer;
 /// Name of the schema of `guest-plan.json`.
 pub const SCHEMA: &str = "imagegen.dev/guest-plan/v1";
 
-/// Seconds after which the engine gives up on a resource that says nothing else.
+/// Default time limit of a resource in seconds.
 const DEFAULT_TIMEOUT: u32 = 600;
 
 #[derive(Debug, thiserror::Error)]
@@ -207,7 +207,7 @@ fn typed(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, Str
     Ok(typed)
 }
 
-/// A component that nothing installs would be paid for and missed.
+/// Every guest component must be installed by a step.
 fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError> {
     for artifact in plan.artifacts().filter(|artifact| artifact.role == ArtifactRole::Guest) {
         let used = resources.iter().any(|resource| match &resource.kind {

@@ -1,4 +1,4 @@
-//! Join data: what a node must be told to become part of a cluster. Pure.
+//! Join data: the JoinConfiguration and user-data of a node. Pure.
 //!
 //! The image holds everything but three facts of the cluster (where it is, how to trust it, a
 //! token) and what is special about this node. They become kubeadm's JoinConfiguration in the
@@ -25,7 +25,7 @@ pub use check::endpoint_problem;
 pub use token::Token;
 pub use userdata::Places;
 
-/// What the node is told, without any secret: `imagegen join-data --from FILE`, and equally the flags.
+/// Input of the join data, without secrets: `imagegen join-data --from FILE`, or the flags.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"endpoint\": \"api.example.com:6443\"}`")]
@@ -100,8 +100,7 @@ pub enum Form {
 #[derive(Debug, Default)]
 pub struct Secrets {
     pub token: Option<Token>,
-    /// A kubeconfig that says where the cluster is and how to trust it, in the place of endpoint
-    /// and hashes.
+    /// A kubeconfig with the address and CA of the cluster, instead of endpoint and hashes.
     pub kubeconfig: Option<Vec<u8>>,
 }
 

@@ -186,7 +186,7 @@ impl Lock {
     #[must_use]
     pub fn for_preview(plan: &Plan) -> Self {
         let reason = |policy: &PolicyUsed| {
-            format!("the bytes were not held against the policy {}; run `imagegen build`", policy.name)
+            format!("the bytes were not checked against the policy {}; run `imagegen build`", policy.name)
         };
         Self { not_admitted: plan.policy.as_ref().map(reason), ..Self::from_plan(plan) }
     }

@@ -31,7 +31,7 @@ const NOT_ADMITTED: &str = r#"variable "admitted" {
 
   validation {
     condition     = var.admitted && !var.admitted
-    error_message = "Not admitted: the bytes were not held against the policy. Run imagegen build."
+    error_message = "Not admitted: the bytes were not checked against the policy. Run imagegen build."
   }
 }
 "#;

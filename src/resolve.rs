@@ -91,7 +91,7 @@ pub fn resolve(
         overrides::check_members(artifact, &mut refusals);
         situation.components.insert(artifact.component.clone(), artifact.version.clone());
     }
-    // What was asked for counts too where it was refused: a rule says better why.
+    // Refused versions are included, because a rule gives a better reason for the refusal.
     for (name, version) in &selection.components {
         situation.components.entry(name.clone()).or_insert_with(|| version.clone());
     }

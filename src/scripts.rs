@@ -102,7 +102,11 @@ pub fn accepted(
     }
     for path in overrides.keys().filter_map(|key| key.strip_prefix(SCRIPTS)) {
         if !known.contains_key(path) {
-            find(path, "script-unknown", "an override names it, and no guest script is called so".to_owned());
+            find(
+                path,
+                "script-unknown",
+                "an override names it, but there is no guest script of this name".to_owned(),
+            );
         }
     }
     for (path, bytes) in &own {

@@ -175,7 +175,7 @@ impl Upstreams<'_> {
                 row.proof = self.find_proof(subject, &artifact)?;
             }
             if row.proof.is_none() {
-                row.held = row.held.or(Some(format!("nobody proves {version}")));
+                row.held = row.held.or(Some(format!("{version} has no proof of its publisher")));
             }
         }
         Ok(row)

@@ -70,7 +70,7 @@ fn a_packer_that_fails_is_told_apart() {
         (
             format!("[ $1 = build ] && {REPORT}; exit 0"),
             7,
-            "named no image: there is no packer-manifest.json",
+            "its manifest has no image: there is no packer-manifest.json",
         ),
         (
             format!("[ $1 = build ] && {{ {REPORT}; echo '{{}}' > packer-manifest.json; }}; exit 0"),

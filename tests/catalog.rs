@@ -146,7 +146,7 @@ fn rules_of_components_find_what_is_wrong() {
             json!("<0.5.0"),
             "no release entry holds the default 1.0.0 [unreachable-default]",
         ),
-        (component, "/name", json!("other"), "names itself `other`"),
+        (component, "/name", json!("other"), "`name` is `other`"),
         (component, "/pins/0/colour", json!(1), "unknown key `colour`"),
         (
             component,

@@ -182,7 +182,7 @@ fn bodies() -> Vec<Row> {
         row("login page of another size", "size-mismatch", 1, |_| {
             whole(b"<html>", &["Content-Type: text/html; charset=utf-8"])
         })
-        .said(&["has 6 bytes, and must have 5000 (it is a web page"]),
+        .said(&["has 6 bytes, expected 5000 (it is a web page"]),
         row("empty", "size-mismatch", 1, |_| whole(b"", &[])),
         row("empty, size unknown", "digest-mismatch", 1, |_| whole(b"", &[])).change(|r| r.size = None),
         row("empty, nothing known", "empty", 1, |_| whole(b"", &[])).change(|r| {

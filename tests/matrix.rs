@@ -104,7 +104,11 @@ fn unsupported_pairs_are_refused_with_the_reason() {
             let selection = format!("--target azure --k8s {} --windows {windows}", line.latest);
             Test::new().line("plan").line(&selection).fails(
                 3,
-                &["windows-unsupported", &format!("is not made for Windows {windows}"), "choose `--windows "],
+                &[
+                    "windows-unsupported",
+                    &format!("does not support Windows {windows}"),
+                    "choose `--windows ",
+                ],
             );
         }
     }

@@ -328,7 +328,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
             "unknown",
             |test| fs::write(test.folder.join("scripts/engine/Extra.ps1"), "1\n").unwrap(),
             "",
-            &["engine/Extra.ps1: no guest script is called so [script-unknown]"],
+            &["engine/Extra.ps1: there is no guest script of this name [script-unknown]"],
         ),
         (
             "another digest than the named one",
@@ -404,7 +404,7 @@ fn signing_says_what_it_lacks_and_changes_nothing() {
         .line("own.key")
         .env("PATH", "/nowhere")
         .fails(1, &["`osslsigncode` is not on the PATH", "your own signer"]);
-    same(&test).line(sign).line("stranger.key").fails(1, &["osslsigncode did not sign it"]);
+    same(&test).line(sign).line("stranger.key").fails(1, &["osslsigncode failed"]);
     let unknown = "scripts sign scripts --key own.key --certificate own.pem";
     same(&test).line(unknown).fails(5, &["[untrusted-root]", "--root FILE"]);
     same(&test)

@@ -76,7 +76,7 @@ fn files_of_a_provider_may_have_any_name() {
     archive.fails(
         3,
         &[
-            "override of kubelet: nobody says which files of the archive are wanted",
+            "override of kubelet: `members` is missing: it lists the files of the archive to install",
             r#""members": [{"member": "bin/kubelet.exe", "file": "kubelet.exe"}]"#,
         ],
     );
@@ -106,7 +106,7 @@ fn overrides_that_cannot_be_meant_are_refused() {
         (
             &["--override", "wins.url=https://x.example/wins.exe"],
             3,
-            "nothing in this image uses the component wins",
+            "names the component wins, which this image does not use",
         ),
         (&["--override", "kubelet.uri=x"], 3, "COMPONENT.FIELD=VALUE"),
         (
@@ -282,7 +282,9 @@ fn a_preview_under_a_policy_does_not_build() {
             .line("--k8s 1.36.0 --policy policy.json --out o --target");
         let host = test.args(["host"]);
         assert!(
-            host.succeeds().stderr.contains("not admitted: the bytes were not held against the policy ours")
+            host.succeeds()
+                .stderr
+                .contains("not admitted: the bytes were not checked against the policy ours")
         );
         assert!(!host.exists("o/Install.ps1") && !host.exists("o/guest-plan.json"));
         assert!(host.text("o/imagegen.lock.json").contains("notAdmitted"));

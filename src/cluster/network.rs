@@ -1,4 +1,4 @@
-//! Addresses of the cluster: networks that are networks, and what lies in which.
+//! Addresses of the cluster: networks, and the addresses that they contain.
 
 use std::net::Ipv4Addr;
 

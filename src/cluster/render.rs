@@ -1,5 +1,5 @@
-//! Templates of whole files. A value stands there as JSON, which YAML takes as it is, so that no
-//! value can become structure.
+//! Templates of whole files. Values are inserted as JSON, which is valid YAML, so that no value can
+//! change the structure.
 
 use serde_json::Value;
 use tera::{Context, Kwargs, State, Tera};
@@ -17,7 +17,7 @@ impl Renderer {
     #[must_use]
     pub fn new(facts: &Value) -> Self {
         let mut tera = Tera::new();
-        // An unknown name reaches a filter as nothing, and no fact is nothing.
+        // Tera passes undefined names to filters as null; facts are never null, so null is an error.
         tera.register_filter("json", |value: tera::Value, _: Kwargs, _: &State<'_>| {
             match serde_json::to_string(&value) {
                 Ok(text) if text != "null" => Ok(text),
@@ -35,7 +35,7 @@ impl Renderer {
     }
 
     /// # Errors
-    /// A name that is no fact, or a template that is none.
+    /// An unknown fact, or an invalid template.
     pub fn file(&self, file: &str, source: &str) -> Result<String, ClusterError> {
         if !source.contains("{{") && !source.contains("{%") {
             return Ok(source.to_owned());
@@ -47,7 +47,7 @@ impl Renderer {
     }
 }
 
-/// Indent of what stands below a key of `data`.
+/// Indent of a text below a key of `data`.
 const INDENT: &str = "    ";
 
 fn block(text: &str) -> String {

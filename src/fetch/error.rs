@@ -35,20 +35,20 @@ pub enum FetchFailure {
     Http(#[from] HttpError),
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("{} has the digest {found}, and must have {expected}{}", public(.url), html(.media_type.as_deref(), *.size))]
+    #[error("{} has the digest {found}, expected {expected}{}", public(.url), html(.media_type.as_deref(), *.size))]
     Digest { url: String, expected: String, found: String, media_type: Option<String>, size: u64 },
     /// Bytes that the publisher has replaced since.
     #[error("{} serves bytes that its publisher has replaced since ({seen})", public(.url))]
     Drift { url: String, seen: String },
-    #[error("{} has {found} bytes, and must have {expected}{}", public(.url), html(.media_type.as_deref(), *.found))]
+    #[error("{} has {found} bytes, expected {expected}{}", public(.url), html(.media_type.as_deref(), *.found))]
     Size { url: String, expected: u64, found: u64, media_type: Option<String> },
     #[error("{} has more than {limit} bytes", public(.url))]
     TooLarge { url: String, limit: u64 },
     #[error("{} is empty", public(.url))]
     Empty { url: String },
-    #[error("{} is not in the store, and `--offline` forbids to fetch it", public(.0))]
+    #[error("{} is not in the store, and `--offline` disables downloads", public(.0))]
     Offline(String),
-    #[error("interrupted; what came so far stays for the next run")]
+    #[error("interrupted; the next run resumes partial downloads")]
     Interrupted,
     #[error("{0}")]
     System(String),

@@ -23,7 +23,7 @@ use super::GuestError;
 use super::flags::{applied_flags, arguments};
 use super::render::Renderer;
 
-/// What stands where no digest is known. The engine refuses it.
+/// The value of an unknown digest. The engine refuses it.
 pub(super) const UNPINNED: &str = "unpinned";
 
 /// The facts of a plan.
@@ -134,7 +134,7 @@ fn runtime(runtime: Runtime, version: &Version, situation: &Situation) -> Value 
     }
 }
 
-/// Files by URL and digest; searches as a list of one or none, so that `each` may name it.
+/// Files by URL and digest; the search is a list with at most one entry, so that `each` can use it.
 fn updates(plan: &Plan, cache: &str) -> Value {
     let updates = plan.selection.updates.clone().unwrap_or_default();
     let files: Vec<Value> = updates

@@ -72,8 +72,8 @@ impl<'a> Renderer<'a> {
         self.render(text, item).map_err(|error| one_line(&error))
     }
 
-    /// A text whose expressions are all names of facts that are text or whole numbers; none where an
-    /// expression is more than that. Nearly all are of this kind, and Tera would compile each of them.
+    /// Fast path without Tera, which compiles each template: inserts facts that are strings or integers. Returns
+    /// `None` if an expression is not the name of such a fact.
     fn insert_facts(&self, text: &str, item: Option<&Value>) -> Option<String> {
         if text.contains("{%") || text.contains("{#") {
             return None;
@@ -173,8 +173,8 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// A text as a literal of `PowerShell`: nothing in it can end the quotes, of which the language knows
-/// five characters (language specification 2.3.5.2).
+/// A `PowerShell` string literal. The language has five characters that end it, and all of them are escaped
+/// (language specification 2.3.5.2).
 fn quote_literal(text: &str, _: Kwargs, _: &State) -> String {
     let quotes = ['\'', '\u{2018}', '\u{2019}', '\u{201a}', '\u{201b}'];
     let inner = text.chars().flat_map(|c| std::iter::repeat_n(c, if quotes.contains(&c) { 2 } else { 1 }));

@@ -366,7 +366,7 @@ fn answer(
         return Err(HttpError::new(
             "content-encoding",
             url.as_str(),
-            format!("the server sends it encoded as `{encoding}`, although nobody asked"),
+            format!("the server sent the unrequested encoding `{encoding}`"),
         ));
     }
     Ok(Answer { body: Body::new(url.as_str(), response, patience), offset, size, etag, ranges, media_type })

@@ -89,7 +89,7 @@ fn sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
     } else if input.ca_cert_hashes.is_empty() {
         (
             "a hash of the cluster's CA",
-            "add `--ca-cert-hash sha256:…` or `--ca-cert FILE`; joining without it trusts whoever answers",
+            "add `--ca-cert-hash sha256:…` or `--ca-cert FILE`; without it, the node would trust any server that answers",
         )
     } else if secrets.token.is_none() {
         ("the bootstrap token", "add `--token-env NAME` or `--token-file PATH` (`-` is stdin)")
@@ -381,7 +381,7 @@ mod tests {
             Err("the bootstrap token is missing".to_owned())
         );
         let hashless = JoinInput { ca_cert_hashes: Vec::new(), ..good() };
-        assert!(sources(&hashless, &nothing).is_err_and(|p| p.remedy.contains("trusts whoever")));
+        assert!(sources(&hashless, &nothing).is_err_and(|p| p.remedy.contains("trust any server")));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! kubeadm's JoinConfiguration in the shape of each of its API versions.
 //!
-//! The secret stands last, on a line of its own: user-data in several parts can append it.
+//! The secret is on the last line, so that user-data in several parts can append it.
 
 use serde_json::{Map, Value, json};
 

@@ -95,7 +95,7 @@ fn cloud_config(files: &[Value], run: Option<&Places>) -> String {
     format!("#cloud-config\n{}", yaml::document(&document))
 }
 
-/// Values are base64 between quotes: nothing in them can end the text.
+/// Values are base64 between quotes, which no value can terminate.
 fn script(config: &str, secrets: &Secrets, places: &Places) -> String {
     let mut text = "#ps1_sysnative\n$ErrorActionPreference = 'Stop'\n".to_owned();
     let mut write = |path: &str, bytes: &[u8]| {
@@ -135,7 +135,7 @@ fn mime(config: &Document, secrets: &Secrets, places: &Places) -> String {
     }
     secret.extend(secrets.kubeconfig.as_ref().map(|bytes| kubeconfig(bytes, places)));
     let public = cloud_config(&[file(&places.config, &config.text)], None);
-    // From what is public: a boundary tells nothing of the token.
+    // Computed from public data: the boundary must not depend on the token.
     let boundary = format!("imagegen-{}", &sha256(public.as_bytes())[..32]);
     let mut text = format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n");
     for (kind, name, body) in [

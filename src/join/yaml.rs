@@ -30,7 +30,7 @@ fn block(value: &Value, indent: usize, text: &mut String) {
     }
 }
 
-/// What stands behind `key:`.
+/// The text after `key:`.
 fn follow(value: &Value, indent: usize, text: &mut String) {
     match value {
         Value::Object(map) if !map.is_empty() => {
@@ -52,7 +52,7 @@ fn follow(value: &Value, indent: usize, text: &mut String) {
     }
 }
 
-/// What stands behind `-`: a map begins on the same line.
+/// The text after `-`: a map begins on the same line.
 fn entry(item: &Value, indent: usize, text: &mut String) {
     match item {
         Value::Object(map) if !map.is_empty() => {

@@ -126,7 +126,7 @@ fn parse_entries(text: &str) -> Result<Vec<Entry<'_>>, String> {
         rest = after;
     }
     if entries.is_empty() {
-        return Err("an access list without entries gives nobody access".to_owned());
+        return Err("an access list without entries grants no access".to_owned());
     }
     Ok(entries)
 }
@@ -270,7 +270,7 @@ mod tests {
         (FILE, "O:BAG:SYD:P(A;;FA;;;SY)", "prints the flag `P` as `PAI`"),
         (FILE, "O:BAG:SYD:(A;;FA;;;SY)", "neither `PAI` nor `AI`"),
         (FILE, "O:BAG:SYD:AIP(A;;FA;;;SY)", "neither `PAI` nor `AI`"),
-        (FILE, "O:BAG:SYD:PAI", "gives nobody access"),
+        (FILE, "O:BAG:SYD:PAI", "grants no access"),
         (FILE, "O:BAG:SYD:PAI(A;;FA;;;SY", "no closing bracket"),
         (FILE, "O:BAG:SYD:PAI(A;;FA;;SY)", "is not `(type;"),
         (FILE, "O:BAG:SYD:PAI(Z;;FA;;;SY)", "neither allow"),

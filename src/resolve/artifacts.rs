@@ -92,7 +92,7 @@ fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Fin
         .with_source(format!("manifests/components/{}.json", component.name)));
     };
     let pattern = fill_url(&release.url, version);
-    // Bytes that are pinned under another address are better than bytes nobody knows.
+    // Prefer pinned bytes of another URL to bytes without a pin.
     let url = if pins.iter().any(|pin| pin.url.is_none()) {
         pattern
     } else {

@@ -39,7 +39,7 @@ pub(super) fn windows(
         refusals.push(
             Finding::new(
                 "windows-unsupported",
-                format!("Kubernetes {kubernetes} is not made for Windows {asked} ({})", windows.title),
+                format!("Kubernetes {kubernetes} does not support Windows {asked} ({})", windows.title),
                 match later {
                     Some(range) => format!(
                         "choose `--windows {}`, or Kubernetes {range}, which supports Windows {asked}",
@@ -99,7 +99,7 @@ pub(super) fn host_access(
         refusals.push(
             Finding::new(
                 "host-access-unsupported",
-                format!("Kubernetes {} has no host access by `{asked}`", line.minor),
+                format!("Kubernetes {} does not support host access `{asked}`", line.minor),
                 match range {
                     Some(range) => {
                         format!("choose `--host-access {default}`, or Kubernetes {range}, which has it")

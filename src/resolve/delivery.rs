@@ -103,7 +103,7 @@ fn served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -
             .any(|mirror| artifact.url.starts_with(mirror.as_str()))
 }
 
-/// With media the machine needs no network: nothing may be planned that would.
+/// With media the machine has no network: refuse plans that need it.
 fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
     let updates = selection.updates.as_ref();
     if updates.is_some_and(|updates| !updates.kbs.is_empty() || !updates.categories.is_empty()) {

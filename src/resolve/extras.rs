@@ -11,7 +11,7 @@ use crate::model::url::{HttpUrl, host, is_loopback};
 
 use super::refusal::ResolveError;
 
-/// The features that were asked for, in the order of the catalog.
+/// The selected features, in the order of the catalog.
 pub(super) fn features(
     catalog: &Catalog,
     situation: &Situation,

@@ -78,7 +78,7 @@ pub(super) fn choose(
         refusals.push(
             Finding::new(
                 "override-unused",
-                format!("nothing in this image uses the component {name}, which an override names"),
+                format!("an override names the component {name}, which this image does not use"),
                 format!("leave the override out, or choose what needs it (`imagegen explain {name}`)"),
             )
             .with_subject(name)
@@ -91,7 +91,7 @@ pub(super) fn choose(
         refusals.push(
             Finding::new(
                 "component-unused",
-                format!("nothing in this image uses the component {name}"),
+                format!("this image does not use the component {name}"),
                 format!(
                     "leave out `--component {name}=…`, or choose what needs it (`imagegen explain {name}`)"
                 ),
@@ -164,7 +164,7 @@ fn choose_one(
         name: group.name.clone(),
         version: first.version.clone(),
         reason: match choice {
-            _ if chosen => format!("{}; version asked for", group.reason),
+            _ if chosen => format!("{}; version set by the selection", group.reason),
             Some(choice)
                 if updated.get(&group.name) == Some(&first.version) && first.version != choice.default =>
             {
@@ -234,7 +234,7 @@ fn plan_part(
     }
 }
 
-/// The pinned version inside the allowed range that is nearest to the one asked for.
+/// The pinned version inside the allowed range that is closest to the requested version.
 fn nearest(component: &Component, choice: &ComponentChoice, asked: &Version) -> Version {
     let allowed =
         || component.pins.iter().filter(|pin| pin.usable() && choice.allowed.contains(&pin.version));

@@ -10,8 +10,8 @@ use crate::model::version::Version;
 
 use super::ResolveError;
 
-/// `1.20.0`, `1.20` (the line's latest) or `stable` (the latest of the newest line whose programs
-/// are known; also what nothing means). An update counts where no patch release is asked for.
+/// Resolves `1.20.0`, `1.20` (the latest release of the line) or `stable` (the latest release of the newest
+/// surveyed line, and the default). An update applies if the selection fixes no patch release.
 pub(super) fn choose(
     catalog: &Catalog,
     asked: Option<&str>,
@@ -123,8 +123,7 @@ fn describe_flaw(fix: &SecurityFix, minor: Minor, kubernetes: &Version) -> Strin
     }
 }
 
-/// A warning where the programs of the line were not surveyed: nothing of their command lines is
-/// checked.
+/// A warning if the programs of the line were not surveyed: their command lines are not checked.
 pub(super) fn missing_survey(
     catalog: &Catalog,
     line: &KubernetesLine,

@@ -18,7 +18,7 @@ pub(super) fn is_script(key: &str) -> bool {
     key.starts_with(SCRIPTS)
 }
 
-/// What is wrong with the overrides as such, whatever they are applied to.
+/// Checks the overrides independently of the artifacts to which they apply.
 pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Finding>) {
     for (key, over) in overrides {
         if is_script(key) && (Override { sha256: None, ..over.clone() }) != Override::default() {
@@ -73,7 +73,7 @@ fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
     rename(artifact, over, published_elsewhere.as_deref());
     if let Some(url) = published_elsewhere {
         artifact.url = url;
-        // Other bytes: nothing that is known of the publisher's says anything about them.
+        // The bytes are different, so the publisher's digests do not apply.
         artifact.digests.clear();
         artifact.size = None;
         artifact.checksums.clear();
@@ -118,7 +118,7 @@ fn rename(artifact: &mut PlannedArtifact, over: &Override, url: Option<&str>) {
     let kind = over.kind.unwrap_or(artifact.kind);
     let name = match artifact.members.as_slice() {
         _ if kind.archive_format().is_some() => url.map(file_name),
-        // The publisher's archive holds nothing but this program.
+        // The publisher's archive contains only this program.
         [only] if artifact.kind.archive_format().is_some() => Some(only.file.as_str()),
         _ if artifact.kind.archive_format().is_some() => url.map(file_name),
         _ => None,
@@ -128,7 +128,7 @@ fn rename(artifact: &mut PlannedArtifact, over: &Override, url: Option<&str>) {
     }
 }
 
-/// What an archive in the place of a program needs to be of use.
+/// An archive that replaces a program must list its members.
 pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Finding>) {
     if artifact.kind.archive_format().is_some() && artifact.members.is_empty() {
         let name = &artifact.component;
@@ -136,7 +136,7 @@ pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Findi
         let example = format!(r#"{{"member": "bin/{file}", "file": "{file}"}}"#);
         refusals.push(refusal(
             &artifact.component,
-            "nobody says which files of the archive are wanted",
+            "`members` is missing: it lists the files of the archive to install",
             &format!("name them in the overrides file, such as `\"members\": [{example}]`"),
         ));
     }

@@ -1,7 +1,7 @@
 //! The target's variables: which apply, what they are, which are missing.
 //!
-//! A selector that nobody gave follows from the variables that were given: whoever names a
-//! gallery wants a gallery version.
+//! The value of an unset selector follows from the variables that are set: a gallery name selects the output
+//! `gallery`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ pub(super) struct Inputs<'a> {
     pub(super) selection: &'a ImageDefinition,
     pub(super) packer: Option<&'a PlannedPacker>,
     pub(super) surroundings: &'a Surroundings,
-    /// What images are called where nobody says otherwise.
+    /// Default name of an image.
     pub(super) image_name: String,
 }
 

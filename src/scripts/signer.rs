@@ -30,7 +30,7 @@ pub struct Key {
 pub enum SignError {
     #[error("`{PROGRAM}` is not on the PATH")]
     NoProgram,
-    #[error("{file}: {PROGRAM} did not sign it{}", said(.last))]
+    #[error("{file}: {PROGRAM} failed{}", said(.last))]
     Failed { file: String, last: Vec<String> },
     #[error("{file}: {error} [{}]", .error.code)]
     Proof { file: String, error: ProofError },

@@ -63,7 +63,7 @@ fn finding(code: &str, message: &str, paths: &[String]) -> Finding {
             "sign them: `imagegen scripts export --out DIR`, `imagegen scripts sign DIR …` or your own signer, then `--scripts DIR`"
         }
         "publisher" | "untrusted-root" => {
-            "have them signed by who the policy names, or name the signer's `publishers` and `roots` in it"
+            "sign them as the policy requires, or add the signer's `publishers` and `roots` in it"
         }
         "timestamp-missing" => "sign them with `--timestamp URL`",
         _ => "export the scripts of this release and sign them again",
@@ -115,7 +115,7 @@ fn one(path: &str, bytes: &[u8], policies: &[Policy]) -> Result<SignedBy, ProofE
             Err(error) => first = first.or(Some(error)),
         }
     }
-    Err(first.unwrap_or_else(|| ProofError::new("unsigned", "nobody is allowed to sign")))
+    Err(first.unwrap_or_else(|| ProofError::new("unsigned", "the policy allows no signer")))
 }
 
 fn trusted(found: &[SignedBy]) -> Signing {

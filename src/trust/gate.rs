@@ -106,7 +106,7 @@ fn check_subject(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
     }
     let unmet = requirements(policy, subject)
         .filter(|rule| !rule.any_of.iter().any(|proof| offers(subject, *proof)))
-        .map(|rule| report_unmet(rule, subject, "nothing of the kind is known for it"));
+        .map(|rule| report_unmet(rule, subject, "no such evidence is recorded for it"));
     findings.extend(unmet);
     findings
 }

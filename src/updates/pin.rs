@@ -124,7 +124,7 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
     }
     if known.source.is_empty() {
         return Err(UsageError {
-            message: "nothing says where the file was found".to_owned(),
+            message: "the source of the file is missing".to_owned(),
             remedy: Some("name it: `--source TEXT`; `--from publisher` names it itself".to_owned()),
         }
         .into());

@@ -144,7 +144,11 @@ fn walk<R: Read + Seek>(
         return Err(ProofError::new("archive-format", said));
     }
     if !magic.starts_with(own) {
-        let said = if magic.is_empty() { "the archive is empty" } else { "the file is no such archive" };
+        let said = if magic.is_empty() {
+            "the archive is empty"
+        } else {
+            "the file is not an archive of the expected format"
+        };
         return Err(ProofError::new("archive-format", said));
     }
     match format {

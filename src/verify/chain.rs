@@ -33,19 +33,19 @@ pub const LEAST_RSA_BITS: usize = 2048;
 pub enum ChainError {
     #[error("a certificate cannot be read")]
     Malformed,
-    #[error("the certificate `{subject}` expired on {after}, and the signature counts at {at}")]
+    #[error("the certificate `{subject}` expired on {after}, before the time of the signature ({at})")]
     Expired { subject: String, after: String, at: String },
-    #[error("the certificate `{subject}` holds from {before}, and the signature counts at {at}")]
+    #[error("the certificate `{subject}` is valid from {before}, after the time of the signature ({at})")]
     NotYetValid { subject: String, before: String, at: String },
-    #[error("`{subject}`, issued by `{issuer}`, leads to no pinned root for {purpose}")]
+    #[error("`{subject}`, issued by `{issuer}`, does not chain to a pinned root for {purpose}")]
     UntrustedRoot { subject: String, issuer: String, purpose: &'static str },
     #[error("the certificate `{subject}` is not for {purpose} ({why})")]
     Usage { subject: String, purpose: &'static str, why: &'static str },
-    #[error("the certificate `{subject}` has an RSA key of {bits} bits, under {LEAST_RSA_BITS}")]
+    #[error("the certificate `{subject}` has an RSA key of {bits} bits, fewer than {LEAST_RSA_BITS}")]
     WeakKey { subject: String, bits: usize },
     #[error("the certificate chain of `{subject}` is signed with SHA-1")]
     Sha1 { subject: String },
-    #[error("the certificate chain of `{subject}` does not hold: {why}")]
+    #[error("the certificate chain of `{subject}` is invalid: {why}")]
     Invalid { subject: String, why: String },
 }
 

@@ -42,10 +42,7 @@ pub fn find(bytes: &[u8], name: &str, algorithm: PinAlgorithm) -> Result<String,
     }
     let text = text(bytes)?;
     if text.trim_start().starts_with('<') {
-        return Err(ProofError::new(
-            "checksum-web-page",
-            "a web page stands in the place of the checksum file",
-        ));
+        return Err(ProofError::new("checksum-web-page", "the checksum file is a web page"));
     }
     let entries = entries(&text)?;
     let found = choose(&entries, name, algorithm)?;

@@ -61,7 +61,7 @@ fn everything_that_is_planned_is_fetched_once() {
     // Without network the same, and nobody is asked.
     let offline = mirrored(&server.url(""), "fetch --offline", 1000);
     offline
-        .fails(4, &["is not in the store, and `--offline` forbids to fetch it [offline]", "imagegen fetch"]);
+        .fails(4, &["is not in the store, and `--offline` disables downloads [offline]", "imagegen fetch"]);
     let store = test.folder.join("store").display().to_string();
     offline.env("IMAGEGEN_STORE", &store).succeeds();
     assert_eq!(server.asked().len(), COMPONENTS.len());
@@ -208,7 +208,7 @@ fn an_interrupt_leaves_parts_for_the_next_run() {
     let mut said = String::new();
     child.stderr.take().expect("stderr").read_to_string(&mut said).expect("text");
     assert_eq!(child.wait().expect("end").code(), Some(130), "{said}");
-    assert!(said.contains("what came so far stays"), "{said}");
+    assert!(said.contains("the next run resumes"), "{said}");
     assert_eq!(sound(&test.folder.join("store")), 0);
     *gate.lock().expect("gate") = false;
     test.succeeds();

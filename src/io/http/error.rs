@@ -53,7 +53,7 @@ impl HttpError {
 
     /// Not the part that was asked for.
     pub(crate) fn other_part(url: &str) -> Self {
-        Self::new("bad-range", url, "the server sent another part than was asked for").afresh()
+        Self::new("bad-range", url, "the server sent a different range than requested").afresh()
     }
 
     #[must_use]
@@ -96,7 +96,7 @@ impl HttpError {
             return Self::new("tls", url, format!("the server's certificate is not accepted: {told}"));
         }
         if all.contains("dns") || all.contains("lookup address") {
-            return Self::new("dns", url, format!("the host's name is not known: {told}"));
+            return Self::new("dns", url, format!("the host name cannot be resolved: {told}"));
         }
         let code = match () {
             () if error.is_timeout() => "timeout",
