@@ -185,7 +185,8 @@ pub enum Command {
     #[command(after_help = "Examples:
   imagegen catalog export --out catalog
   imagegen pin kubelet 1.36.5 --manifests catalog --from publisher
-  imagegen pin kubelet 1.36.5 --manifests catalog --from kubelet.exe --source 'dl.k8s.io, checked with cosign'")]
+  imagegen pin kubelet 1.36.5 --manifests catalog --from kubelet.exe \\
+      --source 'https://dl.k8s.io/release/v1.36.5/bin/windows/amd64/kubelet.exe.sha256 (checked with cosign)'")]
     Pin(PinArgs),
     /// Print the JSON schema of a file or output
     #[command(after_help = "Examples:

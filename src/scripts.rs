@@ -111,7 +111,7 @@ pub fn accepted(
     }
     for (path, bytes) in &own {
         match known.get(path) {
-            None => find(path, "script-unknown", "no guest script is called so".to_owned()),
+            None => find(path, "script-unknown", "there is no guest script of this name".to_owned()),
             Some(known) => {
                 let over = overrides.get(&format!("{SCRIPTS}{path}"));
                 let named = over.and_then(|over| over.sha256.as_deref());

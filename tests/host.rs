@@ -116,7 +116,7 @@ fn predicted_hosts_are_as_reviewed() {
 fn what_a_host_cannot_have_is_refused() {
     for (line, code, said) in [
         ("plan --target host --k8s 1.36.0 --component cloudbase-init=1.1.6", 3, "component-unused"),
-        ("plan --target host --k8s 1.36.0 --delivery upload", 2, "unknown delivery `upload`"),
+        ("plan --target host --k8s 1.36.0 --delivery upload", 3, "unknown delivery `upload`"),
         ("plan --target host --k8s 1.36.0 --var location=westeurope", 3, "has no variable `location`"),
         ("plan --target host --k8s 1.36.0 --delivery media --updates KB5058411", 3, "media-updates"),
         (
