@@ -694,7 +694,8 @@ function Get-MemoryKey {
     'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management'
 }
 
-# `remember X` makes every later script print X; before that they print nothing.
+# `remember X` makes every later script print X; before that they print nothing. A script in the area `scripts` is
+# one that sets: from then on the script that tests it prints what the plan expects.
 function Invoke-ScriptText {
     [CmdletBinding()]
     param([string] $Text)
@@ -703,7 +704,14 @@ function Invoke-ScriptText {
         Set-Simulation -Area 'os' -Name 'script' -Value $Matches[1]
         return ''
     }
-    "$(Get-Simulation -Area 'os' -Name 'script')`n"
+    $setter = Get-Simulation -Area 'scripts' -Name $Text
+    if ($null -ne $setter) {
+        Set-Simulation -Area 'printed' -Name $setter['test'] -Value $setter['expected']
+        return ''
+    }
+    $printed = Get-Simulation -Area 'printed' -Name $Text
+    if ($null -eq $printed) { $printed = Get-Simulation -Area 'os' -Name 'script' }
+    "$printed`n"
 }
 
 function Get-UrlText {

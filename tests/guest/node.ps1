@@ -83,11 +83,11 @@ function Test-NodeLife {
     Assert-That -Name 'a join that failed says why' -Holds $told.Contains('Join-Node -Stage all: ') -Detail $told
     $told = Get-Simulation -Area 'os' -Name 'event'
     Assert-That -Name 'and says it in the event log' -Holds ($null -ne $told) -Detail $told
+    Assert-Kubelet -Name 'a join that failed' -StartType 'manual' -State 'stopped' -Arguments ''
     # What a failed kubeadm leaves: its preflight refuses the file and the port of a kubelet that runs.
     $null = [IO.Directory]::CreateDirectory("$conf/pki")
     [IO.File]::WriteAllText("$conf/pki/ca.crt", 'old')
     Set-ServiceConfig -Name 'kubelet' -Change @{ state = 'running' }
-    Assert-Kubelet -Name 'a join that failed' -StartType 'manual' -State 'stopped' -Arguments ''
     $there = [IO.File]::Exists("$conf/join-config.yaml")
     Assert-That -Name 'the secret is gone after a failure' -Holds (-not $there)
 
@@ -179,6 +179,7 @@ function Test-FailedUpgrade {
     $plan = "$World/C/imagegen/guest-plan.json"
     $before = [IO.File]::ReadAllText($plan)
     $key = Get-ServiceKey -Name 'kubelet'
+    Set-ServiceFailure -Name 'kubelet' -ResetSeconds 900 -Actions @(@{ action = 'restart'; delaySeconds = 60 })
     $recovery = Get-RegistryValue -Key $key -Name 'FailureActions'
     $upgrade = 'C:\k\kubeadm.exe upgrade node'
     Set-Simulation -Area 'programs' -Name $upgrade -Value @{ exitCode = 1; output = 'no' }

@@ -107,6 +107,10 @@ function Initialize-Machine {
         if ($resource.type -eq 'localUser') {
             Set-Simulation -Area 'users' -Name $wanted.userName -Value 'present'
         }
+        if ($resource.type -eq 'script' -and -not $wanted.set.StartsWith('remember ')) {
+            $played = @{ test = $wanted.test; expected = $wanted.expected }
+            Set-Simulation -Area 'scripts' -Name $wanted.set -Value $played
+        }
         $name = ''
         if ($resource.type -eq 'service') { $name = $wanted.serviceName }
         if ($resource.type -eq 'assertion' -and $wanted.check -eq 'service') { $name = $wanted.serviceName }
