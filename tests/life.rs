@@ -480,6 +480,29 @@ fn agents_without_the_network_of_the_host_can_start_or_the_plan_says_why_not() {
     }
 }
 
+/// `ctr image pull NAME:TAG@DIGEST` takes all of that for the name, which the kubelet never asks for, and knows no
+/// mirrors (containerd#13529): the CRI pulls, and the tag is a name of its own.
+#[test]
+fn images_get_the_names_that_the_kubelet_asks_for() {
+    let trees = read_trees(None).expect("the catalog");
+    let reference = format!("registry.example/pause:3.9@sha256:{}", "a".repeat(64));
+    let image = reference.parse().expect("a reference");
+    let node = make_node(&ImageDefinition { images: vec![image], ..select("azure", "1.36.4") }, &trees);
+    let node = node.expect("a plan");
+    let image = node.find("containerImage", "reference", &reference).expect("the image");
+    let client = text(image, "client");
+    let archives = node.resources.iter().filter(|it| it["properties"]["members"].is_array());
+    let earlier = |it: &Value| it["properties"]["members"].to_string().contains("crictl.exe");
+    assert!(client.ends_with(r"\crictl.exe") && archives.clone().any(earlier), "{client}");
+    let path = root().join("provisioners/resources/containerImage.ps1");
+    let script = std::fs::read_to_string(path).expect("the script");
+    for call in ["-Program $client", "'pull', $image.pinned", "'tag', '--force', $image.pinned, $image.name"]
+    {
+        assert!(script.contains(call), "{call}");
+    }
+    assert!(!script.contains("'images', 'pull'"));
+}
+
 /// A fact without a source that a reader can open is an opinion.
 #[test]
 fn every_row_has_a_source() {

@@ -103,20 +103,28 @@ function Install-Msi {
     $false
 }
 
-# ctr is played, of every other program the state knows what it prints.
+# ctr and crictl are played, of every other program the state knows what it prints.
 function Invoke-Program {
     [CmdletBinding()]
     param([string] $Program, [string[]] $Arguments = @(), [scriptblock] $Meanwhile)
+    if ($Arguments -contains 'pull') {
+        # As the CRI, which drops a tag that stands before a digest.
+        $name, $digest = $Arguments[-1].Split('@')
+        $name = $name -creplace ':[^:/]+$', ''
+        Set-Simulation -Area 'images' -Name "$name@$digest" -Value "$digest complete (2/2)"
+        return @{ exitCode = 0; output = "pulled`n" }
+    }
     if ($Arguments -contains 'images') {
         $reference = $Arguments[-1].Replace('name==', '')
-        $digest = $reference.Split('@')[-1]
-        if ($Arguments -contains 'pull') {
-            Set-Simulation -Area 'images' -Name $reference -Value 'complete (2/2)'
-            return @{ exitCode = 0; output = "pulled`n" }
+        if ($Arguments -contains 'tag') {
+            $source = Get-Simulation -Area 'images' -Name $Arguments[-2]
+            if ($null -eq $source) { return @{ exitCode = 1; output = "image $($Arguments[-2]): not found`n" } }
+            Set-Simulation -Area 'images' -Name $reference -Value $source
+            return @{ exitCode = 0; output = "$reference`n" }
         }
         $status = Get-Simulation -Area 'images' -Name $reference
         $rows = 'REF TYPE DIGEST STATUS SIZE UNPACKED'
-        if ($null -ne $status) { $rows += "`n$reference type/x $digest $status 1.0/1.0 true" }
+        if ($null -ne $status) { $rows += "`n$reference type/x $status 1.0/1.0 true" }
         return @{ exitCode = 0; output = "$rows`n" }
     }
     $known = Get-Simulation -Area 'programs' -Name (@($Program) + $Arguments -join ' ')

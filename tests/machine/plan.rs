@@ -276,7 +276,8 @@ fn node() -> Vec<Value> {
             "containerImage",
             json!({
                 "reference": format!("r.example/pause:3.4.1@sha256:{}", "e".repeat(64)),
-                "program": r"C:\Program Files\containerd\ctr.exe", "namespace": "k8s.io",
+                "program": r"C:\Program Files\containerd\ctr.exe", "client": r"C:\k\crictl.exe",
+                "namespace": "k8s.io",
             }),
         ),
         program("kubelet", "kubelet.exe", "a"),

@@ -13,6 +13,8 @@ pub struct ContainerImage {
     pub reference: String,
     /// Path of `ctr.exe`.
     pub program: String,
+    /// Path of `crictl.exe`, with `crictl.yaml` beside it.
+    pub client: String,
     pub namespace: String,
 }
 
@@ -21,7 +23,7 @@ impl ResourceType for ContainerImage {
         Identity::new("image", &["namespace", "reference"], format!("{} {}", self.namespace, self.reference))
     }
     fn paths(&self) -> Vec<&str> {
-        vec![&self.program]
+        vec![&self.program, &self.client]
     }
     fn digest(&self) -> Option<(&str, usize)> {
         let reference = self.reference.as_str();
