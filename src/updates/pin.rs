@@ -177,8 +177,8 @@ fn digest_published(
         verified.artifact().evidence.iter().filter(|proof| proof.verdict >= Verdict::SignedTimeUnproven);
     let source = proven
         .map(|proof| match &proof.source {
-            Some(source) => format!("{}: {source}", proof.proof.as_str()),
-            None => format!("{}: {}", proof.proof.as_str(), fetched.url()),
+            Some(source) => format!("{source} ({})", proof.proof.as_str()),
+            None => format!("{} ({})", fetched.url(), proof.proof.as_str()),
         })
         .collect();
     Ok(KnownDigests {

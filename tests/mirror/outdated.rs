@@ -154,7 +154,7 @@ fn a_catalog_is_pinned_from_the_publisher() {
     assert_eq!(added.len(), 2);
     assert_eq!((&added[0]["digest"], &added[0]["confidence"]), (&json!(digest), &json!("low")));
     assert_eq!(added[0]["size"], 4);
-    assert!(added[0]["source"][0].as_str().expect("source").starts_with("checksum-file: "));
+    assert!(added[0]["source"][0].as_str().expect("source").ends_with(" (checksum-file)"));
     // A URL proves nothing: whoever found it says so.
     assert!(
         run(&pin("0.1.2", &site.url("/github.com/rancher/wins/releases/download/v0.1.3/wins.exe")), 2)
