@@ -389,6 +389,12 @@ fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
         let cni = feature.when.cni.as_ref().and_then(|names| names.first()?.parse().ok());
         let with = |features: Vec<String>| ImageDefinition { features, cni, ..azure("1.20.0") };
         let (_, without) = made(&with(Vec::new()), &trees).expect("planned");
+        // A name that people ask for, refused with its reason.
+        if feature.when.cni.as_ref().is_some_and(Vec::is_empty) {
+            let refused = resolve_plan(&with(vec![feature.name.clone()]), &trees);
+            assert!(format!("{:#}", refused.expect_err("a refusal")).contains(&feature.reason));
+            continue;
+        }
         let (_, machine) =
             made(&with(vec![feature.name.clone()]), &trees).unwrap_or_else(|| panic!("{}", feature.name));
         assert!(
@@ -402,7 +408,7 @@ fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
         ("--k8s 1.36 --feature static-address", "feature-unsupported"),
         ("--k8s 1.20 --runtime docker --feature hyper-v", "feature-unsupported"),
         ("--k8s 1.20 --feature gmsa --var image_version=17763.1000.200101", "minimum-update"),
-        ("--k8s 1.36 --cni win-bridge --feature dual-stack", "feature-unsupported"),
+        ("--k8s 1.36 --cni sdnbridge --feature dual-stack", "feature-unsupported"),
         (&image, "image-runtime"),
     ] {
         Test::new().line("plan --target azure").line(line).fails(3, &[said]);
