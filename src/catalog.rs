@@ -21,6 +21,7 @@ use crate::model::json::JsonError;
 use crate::model::kubernetes::{FlagTable, KubernetesLine, LineFile, ProgramTable, Support, SurveyList};
 use crate::model::line::Minor;
 use crate::model::names::did_you_mean;
+use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Contents, Rules};
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
@@ -194,6 +195,20 @@ impl Catalog {
     #[must_use]
     pub fn windows_names(&self) -> Vec<String> {
         self.names("windows")
+    }
+
+    /// # Errors
+    /// No such pod network, or its file is not one.
+    pub fn network(&self, name: &str) -> Result<PodNetwork, CatalogError> {
+        let path = Self::known("pod network", name, &self.network_names(), "networks")?;
+        let network: PodNetwork = self.read(&path)?;
+        self.check_name(&path, "name", name, &network.name)?;
+        Ok(network)
+    }
+
+    #[must_use]
+    pub fn network_names(&self) -> Vec<String> {
+        self.names("networks")
     }
 
     /// # Errors

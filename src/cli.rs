@@ -327,6 +327,8 @@ pub enum ListWhat {
     Kubernetes,
     /// Windows releases
     Windows,
+    /// Pod networks (`--cni`)
+    Networks,
     /// Optional features of the node
     Features,
     /// Components; with a name, the versions and pins of the component

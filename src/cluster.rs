@@ -130,7 +130,8 @@ pub fn manifests(
 ) -> Result<Vec<Manifest>, ClusterError> {
     let index = catalog.cluster()?;
     let mut problems = Vec::new();
-    let files = chosen(input, plan, &index, &mut problems);
+    let known = list_files(&index, plan);
+    let files = chosen(input, plan, &known, &mut problems);
     network::check(input, plan, &mut problems);
     let facts = facts(input, plan, catalog, &index, paths, &mut problems)?;
     if !problems.is_empty() {
@@ -147,16 +148,23 @@ pub fn manifests(
         .collect()
 }
 
+/// Manifests of every cluster and of this pod network, in the order in which they are applied.
+fn list_files<'a>(index: &'a ClusterIndex, plan: &'a Plan) -> Vec<&'a ClusterFile> {
+    let mut files: Vec<&ClusterFile> = index.files.iter().chain(&plan.network.cluster.files).collect();
+    files.sort_by_key(|file| (file.file.contains('/'), file.file.as_str()));
+    files
+}
+
 fn chosen<'a>(
     input: &ClusterInput,
     plan: &Plan,
-    index: &'a ClusterIndex,
+    known_files: &[&'a ClusterFile],
     problems: &mut Vec<Finding>,
 ) -> Vec<&'a ClusterFile> {
     let situation = plan.situation();
     let mut wanted = input.with.clone();
     wanted.extend(input.images.contains_key("log-monitor").then(|| "log-monitor".to_owned()));
-    let known: BTreeSet<&str> = index.files.iter().filter_map(|file| file.needs.as_deref()).collect();
+    let known: BTreeSet<&str> = known_files.iter().filter_map(|file| file.needs.as_deref()).collect();
     for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
         let suggestion = did_you_mean(name, known.iter().copied());
         problems.push(Finding::new(
@@ -165,7 +173,7 @@ fn chosen<'a>(
             suggestion,
         ));
     }
-    for file in &index.files {
+    for file in known_files {
         let Some(needs) = file.needs.as_ref().filter(|needs| wanted.contains(*needs)) else { continue };
         let imageless = needs == "log-monitor" && !input.images.contains_key(needs);
         if !situation.holds(&file.when) || imageless {
@@ -177,9 +185,9 @@ fn chosen<'a>(
             ));
         }
     }
-    index
-        .files
+    known_files
         .iter()
+        .copied()
         .filter(|file| {
             situation.holds(&file.when) && file.needs.as_ref().is_none_or(|needs| wanted.contains(needs))
         })

@@ -19,10 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
 use crate::embedded::sha256;
-use crate::model::choice::Cni;
 use crate::model::json;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, Warning};
+use crate::model::pod_network::PodNetwork;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::target::Target;
@@ -59,6 +59,7 @@ pub fn resolve(
     let (line, kubernetes, mut warnings) =
         kubernetes::choose(catalog, selection.kubernetes.as_deref(), updated.get(KUBERNETES))?;
     let mut refusals = Vec::new();
+    let network = catalog.network(selection.cni.as_deref().unwrap_or("none"))?;
     let windows = choices::windows(catalog, &line, &kubernetes, selection, &mut refusals)?;
     let runtime = choices::runtime(&line, selection, &mut refusals);
     let host_access = choices::host_access(catalog, &line, runtime, selection, &mut refusals)?;
@@ -71,7 +72,8 @@ pub fn resolve(
         kubernetes: kubernetes.clone(),
         runtime,
         runtime_version: groups::component_version(choice.as_ref(), runtime.as_str(), selection, updated),
-        cni: selection.cni.unwrap_or(Cni::None),
+        cni: network.name.clone(),
+        overlay: network.overlay,
         host_access,
         delivery,
         winrm: target.image().map(|image| image.session().0),
@@ -82,7 +84,7 @@ pub fn resolve(
     extras::check(selection, &mut refusals);
     extras::images(selection, runtime, &mut refusals);
     let groups = groups::choose(
-        groups::Inputs { catalog, line: &line, situation: &situation, selection, updated },
+        groups::Inputs { catalog, line: &line, situation: &situation, network: &network, selection, updated },
         &mut warnings,
         &mut refusals,
     )?;
@@ -123,7 +125,7 @@ pub fn resolve(
     warnings.extend(unpinned_warnings(&groups));
     let updated = used(updated, &kubernetes, &groups, selection);
     let runtime_version = situation.runtime_version.clone().unwrap_or_else(|| kubernetes.clone());
-    let catalog_digest = inputs_digest(catalog, &target, &line, &windows, &groups)?;
+    let catalog_digest = inputs_digest(catalog, &target, &line, &windows, &network, &groups)?;
     Ok(Plan {
         selection: settled(selection, &situation, &variables, &chosen.selectors),
         target,
@@ -133,7 +135,7 @@ pub fn resolve(
         kubernetes,
         runtime,
         runtime_version,
-        cni: situation.cni,
+        network,
         host_access,
         delivery,
         features,
@@ -195,7 +197,7 @@ fn settled(
         windows: Some(situation.windows.clone()),
         kubernetes: Some(situation.kubernetes.to_string()),
         runtime: Some(situation.runtime),
-        cni: Some(situation.cni),
+        cni: Some(situation.cni.clone()),
         host_access: Some(situation.host_access),
         delivery: Some(situation.delivery),
         variables: variables.clone().into_iter().chain(selectors).collect(),
@@ -255,9 +257,11 @@ fn inputs_digest(
     target: &Target,
     line: &KubernetesLine,
     windows: &WindowsRelease,
+    network: &PodNetwork,
     groups: &[PlannedGroup],
 ) -> Result<String, CatalogError> {
     let mut text = json::pretty(target) + &json::pretty(line) + &json::pretty(windows);
+    text += &json::pretty(network);
     text += &json::pretty(&catalog.flags()?);
     text += &json::pretty(&catalog.rules()?);
     text += &json::pretty(&catalog.features()?);

@@ -50,6 +50,7 @@ pub fn list_schemas() -> Vec<(&'static str, Schema)> {
         ("machine", schema_for!(Machine)),
         ("overrides", schema_for!(Overrides)),
         ("packer", schema_for!(PackerBase)),
+        ("network", schema_for!(crate::model::pod_network::PodNetwork)),
         ("outdated", schema_for!(Vec<crate::updates::OutdatedOutput>)),
         ("plan", schema_for!(PlanOutput<'_>)),
         ("policy", schema_for!(Policy)),

@@ -85,7 +85,7 @@ fn definition_from_flags(
         windows: args.windows.clone(),
         kubernetes: args.k8s.clone(),
         runtime: args.runtime,
-        cni: args.cni,
+        cni: args.cni.clone(),
         host_access: args.host_access,
         delivery: args.delivery,
         features: args.features.clone(),

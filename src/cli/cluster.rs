@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::choice::{Cni, HostAccess, Runtime};
+use crate::model::choice::{HostAccess, Runtime};
 use crate::model::version::Version;
 
 use super::{component, pair};
@@ -24,9 +24,9 @@ pub struct ClusterArgs {
     #[arg(long)]
     pub runtime: Option<Runtime>,
 
-    /// CNI plugin of the cluster, as for `build` [default: none].
-    #[arg(long)]
-    pub cni: Option<Cni>,
+    /// Pod network of the cluster, as for `build` [default: none].
+    #[arg(long, value_name = "NETWORK")]
+    pub cni: Option<String>,
 
     /// How agents access the host: `hostprocess`, `wins` or `services`.
     #[arg(long, value_name = "ACCESS")]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::choice::{Cni, Delivery, HostAccess, Runtime, UnknownName};
+use crate::model::choice::{Delivery, HostAccess, Runtime, UnknownName};
 use crate::model::evidence::ProofKind;
 use crate::model::policy::Waiver;
 use crate::model::selection::Updates;
@@ -36,10 +36,9 @@ pub struct SelectionArgs {
     #[arg(long)]
     pub runtime: Option<Runtime>,
 
-    /// CNI plugin to install: none, flannel-hostgw, flannel-overlay, win-bridge,
-    /// win-overlay, sdnbridge, sdnoverlay, azure-cni, calico, ovn-kubernetes, l3 [default: none].
-    #[arg(long)]
-    pub cni: Option<Cni>,
+    /// Pod network to carry programs for; `imagegen list networks` names them [default: none].
+    #[arg(long, value_name = "NETWORK")]
+    pub cni: Option<String>,
 
     /// How agents access the host: `hostprocess`, `wins` or `services`.
     #[arg(long, value_name = "ACCESS")]

@@ -6,8 +6,8 @@ use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 use crate::guest::{AppliedFlag, Renderer as Values, applied_flags};
-use crate::model::choice::{Cni, HostAccess, Runtime};
-use crate::model::cluster::{ClusterIndex, HnsNetwork};
+use crate::model::choice::{HostAccess, Runtime};
+use crate::model::cluster::ClusterIndex;
 use crate::model::kubernetes::FlagTable;
 use crate::model::names::did_you_mean;
 use crate::model::plan::Plan;
@@ -28,8 +28,8 @@ pub fn facts(
     problems: &mut Vec<Finding>,
 ) -> Result<Value, ClusterError> {
     let at_least = |bound: &'static str| plan.kubernetes >= Version::literal(bound);
-    let (hns, source_vip) = hns(input, plan, index, problems);
-    let flannel = matches!(plan.cni, Cni::FlannelHostgw | Cni::FlannelOverlay);
+    let (hns, source_vip) = hns(input, plan, problems);
+    let flannel = plan.network.agent.as_deref() == Some("flannel");
     let agents = plan.host_access != HostAccess::Services;
     let mut facts = json!({
         "kubernetes": {
@@ -39,17 +39,17 @@ pub fn facts(
         "windows": windows(plan, catalog, index)?,
         "runtime": { "name": plan.runtime, "handler": handler(plan.runtime) },
         "hostAccess": plan.host_access,
-        "cni": { "name": plan.cni, "overlay": plan.cni.is_overlay(), "conf": "" },
+        "cni": { "name": plan.network.name, "overlay": plan.network.overlay, "conf": "" },
         "network": network_facts(input),
         "hns": { "network": hns },
-        "flannel": { "namespace": input.flannel_namespace, "netConf": net_conf(input, plan.cni) },
+        "flannel": { "namespace": input.flannel_namespace, "netConf": net_conf(input, plan.network.overlay) },
         "kubeProxy": { "sourceVip": source_vip, "argumentsJson": "" },
         "paths": paths,
         "places": places(paths),
         "scripts": scripts(catalog)?,
         "api": apis(index, &plan.kubernetes),
         "agents": agents_list(input, agents, flannel),
-        "wins": { "hostPaths": wins_paths(paths, plan.cni, flannel) },
+        "wins": { "hostPaths": wins_paths(paths, plan.network.overlay, flannel) },
         "pipes": { "names": index.pipes.names, "accounts": input.pipe_accounts },
         "has": {
             "podSecurity": at_least("1.23.0"),
@@ -65,7 +65,7 @@ pub fn facts(
     let images = images(input, index, &facts, problems)?;
     facts["images"] = images;
     facts["kubeProxy"]["argumentsJson"] = json!(arguments(plan, index, &facts)?);
-    facts["cni"]["conf"] = json!(configuration(plan, catalog, index, &facts)?);
+    facts["cni"]["conf"] = json!(configuration(plan, catalog, &facts)?);
     Ok(facts)
 }
 
@@ -116,11 +116,9 @@ fn windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Result<Value
 fn hns(
     input: &ClusterInput,
     plan: &Plan,
-    index: &ClusterIndex,
     problems: &mut Vec<Finding>,
 ) -> (String, String) {
-    let known: Option<&HnsNetwork> = index.networks.iter().find(|network| network.cni == plan.cni.as_str());
-    let name = input.hns_network.clone().or_else(|| known.and_then(|network| network.network.clone()));
+    let name = input.hns_network.as_deref().or_else(|| plan.network.cluster_hns_network()).map(str::to_owned);
     if plan.host_access == HostAccess::Services {
         return (name.unwrap_or_default(), String::new());
     }
@@ -129,28 +127,29 @@ fn hns(
             "hns-network-missing",
             format!(
                 "kube-proxy needs the name of the HNS network, which the pod network `{}` does not tell",
-                plan.cni
+                plan.network.name
             ),
             "choose `--cni`, or add `--hns-network NAME`",
         ));
     }
     let access = plan.host_access.as_str();
-    let source = known.and_then(|network| network.source_vip.get(access)).cloned();
-    if source.is_none() && (plan.cni.is_overlay() || plan.cni == Cni::Calico) {
+    let source = plan.network.cluster.source_vip.get(access).cloned();
+    if source.is_none() && plan.network.overlay {
         problems.push(Finding::new(
             "source-address-unknown",
-            format!("kube-proxy needs a source address on the overlay `{}`, and `{access}` has no way to find one", plan.cni),
+            format!("kube-proxy needs a source address on the overlay `{}`, and `{access}` has no way to find one", plan.network.name),
             "choose `--cni flannel-overlay`, or `--host-access services`",
         ));
     }
     (name.unwrap_or_default(), source.unwrap_or_default())
 }
 
-fn net_conf(input: &ClusterInput, cni: Cni) -> String {
+fn net_conf(input: &ClusterInput, overlay: bool) -> String {
     // Windows takes VNIs from 4096 on, and no other port than 4789.
-    let backend = match cni {
-        Cni::FlannelOverlay => json!({ "Type": "vxlan", "VNI": 4096, "Port": 4789 }),
-        _ => json!({ "Type": "host-gw" }),
+    let backend = if overlay {
+        json!({ "Type": "vxlan", "VNI": 4096, "Port": 4789 })
+    } else {
+        json!({ "Type": "host-gw" })
     };
     crate::model::json::pretty(&json!({ "Network": input.pod_subnet, "Backend": backend }))
 }
@@ -173,7 +172,7 @@ fn places(paths: &Value) -> Value {
     })
 }
 
-fn wins_paths(paths: &Value, cni: Cni, flannel: bool) -> Value {
+fn wins_paths(paths: &Value, overlay: bool, flannel: bool) -> Value {
     let path = |name: &str| paths[name].as_str().unwrap_or_default().to_owned();
     let kubernetes = path("kubernetes");
     let mut list =
@@ -181,7 +180,7 @@ fn wins_paths(paths: &Value, cni: Cni, flannel: bool) -> Value {
     if flannel {
         list.push(format!("{kubernetes}\\flannel"));
     }
-    if cni.is_overlay() {
+    if overlay {
         list.extend([path("cniBin"), path("cniState"), path("flannelRun")]);
     }
     json!(list)
@@ -277,11 +276,10 @@ fn arguments(plan: &Plan, index: &ClusterIndex, facts: &Value) -> Result<String,
 fn configuration(
     plan: &Plan,
     catalog: &Catalog,
-    index: &ClusterIndex,
     facts: &Value,
 ) -> Result<String, ClusterError> {
     let situation = plan.situation();
-    let Some(found) = index.cni_configurations.iter().find(|found| situation.holds(&found.when)) else {
+    let Some(found) = plan.network.cluster.configurations.iter().find(|found| situation.holds(&found.when)) else {
         return Ok(String::new());
     };
     let path = format!("cluster/{}", found.file);

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use crate::diagnostic::Finding;
 use crate::join::{endpoint_problem, is_subdomain};
-use crate::model::choice::{Cni, HostAccess};
+use crate::model::choice::HostAccess;
 use crate::model::plan::Plan;
 
 use super::ClusterInput;
@@ -58,7 +58,7 @@ pub(super) fn check(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Findin
     if let Some(endpoint) = &input.endpoint {
         problems.extend(endpoint_problem(endpoint));
     }
-    let agents = plan.host_access != HostAccess::Services || plan.cni == Cni::Calico;
+    let agents = plan.host_access != HostAccess::Services || plan.network.cluster.endpoint;
     if agents && input.endpoint.is_none() {
         problems.push(Finding::new(
             "endpoint-missing",
@@ -126,8 +126,7 @@ fn networks(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
         let message = format!("`--dns {dns}` is no address of the service network {}", input.service_subnet);
         problems.push(Finding::new("dns-outside", message, "give the address of the service `kube-dns`"));
     }
-    let bridged = matches!(plan.cni, Cni::FlannelHostgw | Cni::WinBridge | Cni::Sdnbridge);
-    if bridged && input.node_subnets.is_empty() {
+    if plan.network.cluster.node_subnet && input.node_subnets.is_empty() {
         problems.push(Finding::new(
             "node-subnet-missing",
             "the network of the nodes is missing: traffic from pods to nodes would be translated",

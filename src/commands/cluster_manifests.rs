@@ -37,7 +37,7 @@ pub(super) fn cluster_manifests(
     let files = cluster::manifests(&input, &plan, &trees.catalog, &read_paths(&trees)?)?;
     printer.note(&format!(
         "for Kubernetes {}, host access {}, CNI {}",
-        plan.kubernetes, plan.host_access, plan.cni
+        plan.kubernetes, plan.host_access, plan.network.name
     ));
     for image in cluster::list_floating_images(&files) {
         printer.note(&format!("not pinned by digest: {image}"));

@@ -12,6 +12,7 @@ use crate::model::choice::Runtime;
 use crate::model::kubernetes::FlagTable;
 use crate::model::overrides::moved;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
+use crate::model::pod_network::PodNetwork;
 use crate::model::resource::PinAlgorithm;
 use crate::model::selection::{Network, Proxy};
 use crate::model::signing::Signing;
@@ -51,7 +52,7 @@ pub fn facts(
         }),
     );
     fact("runtime", runtime(plan.runtime, &plan.runtime_version, situation));
-    fact("cni", json!({ "name": plan.cni, "overlay": plan.cni.is_overlay() }));
+    fact("cni", network_side(plan, situation));
     fact("hostAccess", json!(plan.host_access));
     fact("delivery", json!(plan.delivery));
     fact("pause", json!(plan.pause));
@@ -81,6 +82,21 @@ pub fn facts(
         facts[name]["arguments"] = list;
     }
     Ok(facts)
+}
+
+/// The pod network: its name, and what the join does for it.
+fn network_side(plan: &Plan, situation: &Situation) -> Value {
+    let PodNetwork { name, overlay, agent, hns_network, node, .. } = &plan.network;
+    let configuration = node.configuration.as_ref().filter(|_| situation.holds(&node.when));
+    json!({
+        "name": name,
+        "overlay": overlay,
+        "agent": agent.as_deref().unwrap_or_default(),
+        "hnsNetwork": hns_network.as_deref().unwrap_or_default(),
+        "configuration": configuration.map_or("", String::as_str),
+        "bridge": node.bridge.as_deref().unwrap_or_default(),
+        "sourceEndpoint": node.source_endpoint.as_deref().unwrap_or_default(),
+    })
 }
 
 fn windows(plan: &Plan) -> Value {

@@ -76,37 +76,6 @@ choice!(
 );
 
 choice!(
-    /// Which pod network the image carries programs for.
-    Cni, "CNI", {
-        /// Nothing but the directories: the cluster's DaemonSet brings programs and configuration.
-        None = "none",
-        FlannelHostgw = "flannel-hostgw",
-        FlannelOverlay = "flannel-overlay",
-        WinBridge = "win-bridge",
-        WinOverlay = "win-overlay",
-        Sdnbridge = "sdnbridge",
-        Sdnoverlay = "sdnoverlay",
-        AzureCni = "azure-cni",
-        Calico = "calico",
-        OvnKubernetes = "ovn-kubernetes",
-        /// Bridged pods and routes to every other node, without an agent.
-        L3 = "l3",
-    }
-);
-
-impl Cni {
-    /// Whether pods are reached through an encapsulating network. Calico's other mode, BGP, wants a
-    /// router role in every node and is not made.
-    #[must_use]
-    pub fn is_overlay(self) -> bool {
-        matches!(
-            self,
-            Self::FlannelOverlay | Self::WinOverlay | Self::Sdnoverlay | Self::Calico | Self::OvnKubernetes
-        )
-    }
-}
-
-choice!(
     /// How kube-proxy, CNI and storage agents reach the host.
     HostAccess, "host access", {
         Hostprocess = "hostprocess",
@@ -176,10 +145,9 @@ mod tests {
 
     #[test]
     fn unknown_words_get_the_nearest_known_one() {
-        let message = |text: &str| text.parse::<Cni>().expect_err(text).to_string();
         assert_eq!(
-            message("flanel-overlay"),
-            "unknown CNI `flanel-overlay`: did you mean `flannel-overlay`?"
+            "contanerd".parse::<Runtime>().expect_err("a typing error").to_string(),
+            "unknown runtime `contanerd`: did you mean `containerd`?"
         );
         assert_eq!(
             "x".parse::<Runtime>().expect_err("x").to_string(),

@@ -19,8 +19,6 @@ pub struct ClusterIndex {
     pub apis: Vec<KindApi>,
     pub images: Vec<ClusterImage>,
     pub workloads: Workloads,
-    pub networks: Vec<HnsNetwork>,
-    pub cni_configurations: Vec<CniConfiguration>,
     /// Arguments of programs in the cluster's DaemonSets. `${…}` is filled in on the node.
     pub flags: Vec<FlagRule>,
     pub feature_gates: Vec<GateRule>,
@@ -58,28 +56,6 @@ pub struct Workloads {
     pub iis: String,
     /// Tag of these images where it is not the release's own.
     pub tags: BTreeMap<String, String>,
-    pub source: String,
-}
-
-/// The HNS network that a pod network makes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct HnsNetwork {
-    pub cni: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network: Option<String>,
-    /// By host access, how kube-proxy gets a source address: `host-local`, or an HNS endpoint's name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub source_vip: BTreeMap<String, String>,
-    pub source: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct CniConfiguration {
-    pub file: String,
-    #[serde(default, skip_serializing_if = "When::is_empty")]
-    pub when: When,
     pub source: String,
 }
 

@@ -7,6 +7,7 @@ use super::evidence::ProofKind;
 use super::kubernetes::ComponentChoice;
 use super::line::Minor;
 use super::resource::{ArchiveFormat, PinAlgorithm};
+use super::step::When;
 use super::upstream::Upstream;
 use super::url::HttpUrl;
 use super::version::{Version, VersionRange};
@@ -32,11 +33,25 @@ pub struct Component {
     /// Default version and allowed range by Kubernetes line, where the component depends on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<ComponentChoice>,
+    /// Why an image holds it where the user or the pod network names it; of what stands alone and in no group of
+    /// `contents.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contents: Option<OwnContents>,
     /// How releases are published, by version; the first range that holds a version counts.
     pub releases: Vec<Release>,
     /// Every published digest that is known, including those that only tell drift.
     #[serde(default)]
     pub pins: Vec<Pin>,
+}
+
+/// The conditions of a component that no group of `contents.json` names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct OwnContents {
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    pub reason: String,
+    pub source: String,
 }
 
 impl Component {

@@ -14,6 +14,7 @@ pub mod nonempty;
 pub mod overrides;
 pub mod paths;
 pub mod plan;
+pub mod pod_network;
 pub mod policy;
 pub mod resource;
 pub mod rules;

@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::choice::{Cni, Delivery, HostAccess, Runtime};
+use super::choice::{Delivery, HostAccess, Runtime};
 use super::component::{Authenticode, ChecksumFile, Confidence, Member, PayloadKind, Signature};
 use super::evidence::Evidence;
 use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
 use super::policy::PolicyUsed;
+use super::pod_network::PodNetwork;
 use super::resource::PinAlgorithm;
 use super::selection::{ImageDefinition, Proxy};
 use super::signing::Signing;
@@ -35,7 +36,7 @@ pub struct Plan {
     pub kubernetes: Version,
     pub runtime: Runtime,
     pub runtime_version: Version,
-    pub cni: Cni,
+    pub network: PodNetwork,
     pub host_access: HostAccess,
     pub delivery: Delivery,
     /// Optional features that were asked for.
@@ -83,7 +84,8 @@ impl Plan {
             kubernetes: self.kubernetes.clone(),
             runtime: self.runtime,
             runtime_version: Some(self.runtime_version.clone()),
-            cni: self.cni,
+            cni: self.network.name.clone(),
+            overlay: self.network.overlay,
             host_access: self.host_access,
             delivery: self.delivery,
             winrm: self.target.image().map(|image| image.session().0),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::component::OwnContents;
 use super::step::When;
 use super::version::VersionRange;
 
@@ -56,11 +57,32 @@ pub struct Group {
     /// What does not work where it could be asked for and was not: a warning of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacking: Option<String>,
+    /// Only where the pod network names it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_network: bool,
     /// Sets of components that each give the whole; the one with the fewest unpinned artifacts is
     /// taken, the first of equals.
     pub alternatives: Vec<Vec<Part>>,
     pub reason: String,
     pub source: String,
+}
+
+impl Group {
+    /// The group of a component that stands alone.
+    #[must_use]
+    pub fn of_component(name: &str, own: &OwnContents) -> Self {
+        let part = Part { component: name.to_owned(), when: When::default(), follows_kubernetes: false };
+        Self {
+            name: name.to_owned(),
+            when: own.when.clone(),
+            on_request: false,
+            lacking: None,
+            by_network: false,
+            alternatives: vec![vec![part]],
+            reason: own.reason.clone(),
+            source: own.source.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

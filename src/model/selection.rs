@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::choice::{Cni, Delivery, HostAccess, Runtime, UpdateCategory};
+use super::choice::{Delivery, HostAccess, Runtime, UpdateCategory};
 use super::overrides::{Overrides, mirrored};
 use super::url::{HttpUrl, ProxyUrl};
 use super::value::{
@@ -32,8 +32,9 @@ pub struct ImageDefinition {
     pub kubernetes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
+    /// Name of a pod network (`imagegen list networks`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cni: Option<Cni>,
+    pub cni: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_access: Option<HostAccess>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

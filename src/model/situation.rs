@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::choice::{Cni, Delivery, HostAccess, Runtime};
+use super::choice::{Delivery, HostAccess, Runtime};
 use super::resource::WinrmTransport;
 use super::step::When;
 use super::version::{Version, VersionRange};
@@ -17,7 +17,10 @@ pub struct Situation {
     pub kubernetes: Version,
     pub runtime: Runtime,
     pub runtime_version: Option<Version>,
-    pub cni: Cni,
+    /// Name of the pod network.
+    pub cni: String,
+    /// Whether that is an overlay.
+    pub overlay: bool,
     pub host_access: HostAccess,
     pub delivery: Delivery,
     /// How Packer reaches the machine.
@@ -38,7 +41,8 @@ impl Situation {
             && in_range(when.kubernetes.as_ref(), Some(&self.kubernetes))
             && listed(when.runtime.as_ref(), self.runtime.as_str())
             && in_range(when.runtime_version.as_ref(), self.runtime_version.as_ref())
-            && listed(when.cni.as_ref(), self.cni.as_str())
+            && listed(when.cni.as_ref(), &self.cni)
+            && when.overlay.is_none_or(|overlay| overlay == self.overlay)
             && listed(when.host_access.as_ref(), self.host_access.as_str())
             && listed(when.delivery.as_ref(), self.delivery.as_str())
             && when.winrm.is_none_or(|transport| self.winrm == Some(transport))
@@ -56,7 +60,9 @@ fn all(names: Option<&Vec<String>>, is_there: impl Fn(&str) -> bool) -> bool {
 }
 
 fn listed(names: Option<&Vec<String>>, name: &str) -> bool {
-    names.is_none_or(|names| names.iter().any(|known| known == name))
+    names.is_none_or(|names| {
+        names.iter().any(|known| known.strip_prefix('!').map_or(known == name, |other| other != name))
+    })
 }
 
 fn in_range(range: Option<&VersionRange>, version: Option<&Version>) -> bool {
@@ -79,7 +85,8 @@ mod tests {
             kubernetes: "1.20.0".parse().expect("version"),
             runtime: Runtime::Containerd,
             runtime_version: "1.7.27".parse().ok(),
-            cni: Cni::None,
+            cni: "bridge".to_owned(),
+            overlay: false,
             host_access: HostAccess::Wins,
             delivery: Delivery::Download,
             winrm: Some(WinrmTransport::Https),
@@ -104,6 +111,10 @@ mod tests {
             (false, r#"{"runtime":["docker"]}"#),
             (false, r#"{"runtimeVersion":">=2.0.0"}"#),
             (false, r#"{"cni":["calico"]}"#),
+            (true, r#"{"cni":["!calico"]}"#),
+            (false, r#"{"cni":["!bridge"]}"#),
+            (false, r#"{"overlay":true}"#),
+            (true, r#"{"overlay":false}"#),
             (false, r#"{"hostAccess":["services"]}"#),
             (false, r#"{"delivery":["media"]}"#),
             (true, r#"{"winrm":"HTTPS"}"#),

@@ -92,8 +92,12 @@ pub struct When {
     /// A version range of the chosen runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_version: Option<VersionRange>,
+    /// Pod networks, or, with a leading `!`, all but one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cni: Option<Vec<String>>,
+    /// Whether the pod network is an overlay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_access: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -211,7 +211,7 @@ pub(super) fn minimum_revision(
     refusals: &mut Vec<Finding>,
 ) -> u32 {
     let needed = |need: &str| match need {
-        "overlay" => situation.cni.is_overlay(),
+        "overlay" => situation.overlay,
         "images" => true,
         need => features.iter().any(|feature| feature.needs.as_deref() == Some(need)),
     };

@@ -8,6 +8,7 @@ use crate::model::component::Component;
 use crate::model::kubernetes::{ComponentChoice, KubernetesLine};
 use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
+use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Group, Part};
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
@@ -36,6 +37,7 @@ pub(super) struct Inputs<'a> {
     pub catalog: &'a Catalog,
     pub line: &'a KubernetesLine,
     pub situation: &'a Situation,
+    pub network: &'a PodNetwork,
     pub selection: &'a ImageDefinition,
     pub updated: &'a BTreeMap<String, Version>,
 }
@@ -45,16 +47,18 @@ pub(super) fn choose(
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Vec<PlannedGroup>, ResolveError> {
-    let Inputs { catalog, situation, selection, .. } = inputs;
-    let contents = catalog.contents()?;
+    let Inputs { catalog, situation, network, selection, .. } = inputs;
+    let contents = with_own_contents(inputs, catalog.contents()?.groups)?;
     let mut used = BTreeSet::new();
     let mut groups: Vec<PlannedGroup> = Vec::new();
     overrides::check(&selection.overrides, refusals);
-    for group in &contents.groups {
+    for group in &contents {
         let named = || {
             group.alternatives.iter().flatten().any(|part| selection.components.contains_key(&part.component))
         };
-        if !situation.holds(&group.when) {
+        if !situation.holds(&group.when)
+            || (group.by_network && !network.components.contains(&group.name))
+        {
             continue;
         }
         if group.on_request && !named() {
@@ -108,6 +112,22 @@ fn warn_of_lack(group: &Group) -> Option<Warning> {
     Some(Warning { id: "lacking".to_owned(), subject: group.name.clone(), message })
 }
 
+/// Groups of the catalog, and of components without a group those that the network or the user names.
+fn with_own_contents(inputs: Inputs<'_>, mut groups: Vec<Group>) -> Result<Vec<Group>, ResolveError> {
+    let named = inputs.network.components.iter().chain(inputs.selection.components.keys());
+    for name in named {
+        let is_in = |group: &Group| {
+            group.name == *name || group.alternatives.iter().flatten().any(|part| part.component == *name)
+        };
+        if name == "pause" || groups.iter().any(is_in) {
+            continue;
+        }
+        let component = inputs.catalog.component(name)?;
+        groups.extend(component.contents.as_ref().map(|own| Group::of_component(name, own)));
+    }
+    Ok(groups)
+}
+
 /// An alternative of a group. The one with most overrides counts, then the one with fewest unpinned.
 struct Alternative {
     artifacts: Vec<PlannedArtifact>,
@@ -121,7 +141,7 @@ fn choose_one(
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedGroup>, ResolveError> {
-    let Inputs { catalog, line, situation, selection, updated } = inputs;
+    let Inputs { catalog, line, situation, selection, updated, .. } = inputs;
     let mut best: Option<Alternative> = None;
     let mut refused = Vec::new();
     for parts in &group.alternatives {
@@ -184,7 +204,7 @@ fn plan_part(
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedArtifact>, ResolveError> {
-    let Inputs { catalog, line, situation, selection, updated } = inputs;
+    let Inputs { catalog, line, situation, selection, updated, .. } = inputs;
     let component = catalog.component(&part.component)?;
     let choice = component.choice(line.minor);
     let version = if part.follows_kubernetes {

@@ -21,7 +21,7 @@ pub fn resolve_cluster_plan(args: &ClusterArgs, trees: &Trees) -> Result<Plan> {
         config: args.config.clone(),
         k8s: args.k8s.clone(),
         runtime: args.runtime,
-        cni: args.cni,
+        cni: args.cni.clone(),
         host_access: args.host_access,
         component: args.component.clone(),
         ..SelectionArgs::default()

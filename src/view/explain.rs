@@ -18,7 +18,7 @@ use crate::selection::resolve_node_plan;
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// `component`, `flag`, `gate`, `step`, `rule`, `windows setting`, `variable`.
+    /// `component`, `flag`, `gate`, `step`, `rule`, `pod network`, `windows setting`, `variable`.
     pub kind: &'static str,
     pub name: String,
     pub lines: Vec<String>,
@@ -37,6 +37,7 @@ pub fn explain_name(args: &ExplainArgs, trees: &Trees) -> Result<(Vec<Explanatio
     index.add_steps(&plan, trees)?;
     index.add_rules(trees)?;
     index.add_windows(&plan);
+    index.add_networks(trees)?;
     index.add_variables(&plan);
     let name = args.name.trim_start_matches('-').to_lowercase();
     if let Some(found) = index.0.remove(&name) {
@@ -138,6 +139,19 @@ impl Index {
         for rule in trees.catalog.rules()?.refusals {
             let lines = vec![format!("refused: {}", rule.reason), rule.instead];
             self.add("rule", &rule.id, lines, &rule.source);
+        }
+        Ok(())
+    }
+
+    fn add_networks(&mut self, trees: &Trees) -> Result<()> {
+        for name in trees.catalog.network_names() {
+            let network = trees.catalog.network(&name)?;
+            let mut lines = vec![network.title.clone()];
+            if !network.components.is_empty() {
+                lines.push(format!("components: {}", network.components.join(", ")));
+            }
+            lines.extend(network.hns_network.as_ref().map(|hns| format!("HNS network: {hns}")));
+            self.add("pod network", &name, lines, &network.source);
         }
         Ok(())
     }

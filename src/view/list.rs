@@ -19,6 +19,7 @@ pub fn list_entries(what: &ListWhat, trees: &Trees) -> Result<Rows> {
         ListWhat::Targets => list_targets(trees),
         ListWhat::Kubernetes => list_kubernetes(&trees.catalog),
         ListWhat::Windows => list_windows(&trees.catalog),
+        ListWhat::Networks => list_networks(&trees.catalog),
         ListWhat::Features => list_features(&trees.catalog),
         ListWhat::Components { name: None } => list_components(&trees.catalog),
         ListWhat::Components { name: Some(name) } => list_versions(&trees.catalog, name),
@@ -92,6 +93,16 @@ fn list_windows(catalog: &Catalog) -> Result<Rows> {
             windows.title, windows.build, windows.container_tag
         );
         rows.push((value, line));
+    }
+    Ok(rows)
+}
+
+fn list_networks(catalog: &Catalog) -> Result<Rows> {
+    let mut rows = Rows::new();
+    for name in catalog.network_names() {
+        let network = catalog.network(&name)?;
+        let line = format!("{name:<20} {}", network.title);
+        rows.push((json!(network), line));
     }
     Ok(rows)
 }

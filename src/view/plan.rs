@@ -53,7 +53,7 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
         plan.kubernetes,
         plan.runtime,
         plan.runtime_version,
-        plan.cni,
+        plan.network.name,
         plan.host_access,
         plan.delivery,
         plan.pause,

@@ -1,0 +1,97 @@
+//! Pod networks: `manifests/networks/<name>.json`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::cluster::ClusterFile;
+use super::step::When;
+
+/// A pod network: what a node holds for it, and what the cluster is told of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PodNetwork {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// What users call it, and the name of the file.
+    pub name: String,
+    pub title: String,
+    /// Whether pods are reached through an encapsulating network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overlay: bool,
+    /// Groups of `contents.json`, or components that stand alone.
+    pub components: Vec<String>,
+    /// The program that makes the network on the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Name of the network in Windows' Host Networking Service (HNS).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hns_network: Option<String>,
+    #[serde(default)]
+    pub node: NodeSide,
+    #[serde(default)]
+    pub cluster: ClusterSide,
+    pub source: String,
+}
+
+/// What the join does on the node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NodeSide {
+    /// The file of the image that the join completes; absent where an agent writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
+    /// Where the join completes it.
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    /// The bridge that the join makes, because no agent does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bridge: Option<String>,
+    /// The HNS endpoint whose address kube-proxy takes as its source; of an overlay without one, the join
+    /// takes an address of the node's pod network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_endpoint: Option<String>,
+}
+
+/// What the cluster's manifests depend on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ClusterSide {
+    /// The HNS network of the cluster's agents, where it is not the node's; empty where no source names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hns_network: Option<String>,
+    /// By host access, how kube-proxy gets a source address: `host-local`, or an HNS endpoint's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub source_vip: BTreeMap<String, String>,
+    /// Whether the network needs the API server's address even where no agent runs as a container.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub endpoint: bool,
+    /// Whether the networks of the nodes must be known, so that traffic to them is not translated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub node_subnet: bool,
+    /// CNI configurations of the manifests, as paths below `cluster/`. The first whose conditions hold counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub configurations: Vec<CniConfiguration>,
+    /// Manifests that only this network needs, besides those of `cluster/index.json`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ClusterFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct CniConfiguration {
+    pub file: String,
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    pub source: String,
+}
+
+impl PodNetwork {
+    /// The HNS network of a cluster whose agents are containers.
+    #[must_use]
+    pub fn cluster_hns_network(&self) -> Option<&str> {
+        let own = self.cluster.hns_network.as_deref();
+        own.or(self.hns_network.as_deref()).filter(|name| !name.is_empty())
+    }
+}
