@@ -60,6 +60,8 @@ pub struct Trees {
     pub catalog: Catalog,
     pub packer: Tree,
     pub provisioners: Tree,
+    /// SHA-256 of targets and steps that the user brought.
+    pub own_files: Option<String>,
 }
 
 /// The catalog, over a tree of files.

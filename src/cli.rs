@@ -36,12 +36,10 @@ pub use bundle::{BundleArgs, BundleWhat};
     name = "imagegen",
     version,
     after_help = "Examples:
-  imagegen plan --target azure --k8s 1.36          show the components of an image, with reasons
-  imagegen build --target azure --k8s 1.20.0 --no-bake
+  imagegen plan --target host --k8s 1.36           show the components of an image, with reasons
+  imagegen build --target host --k8s 1.20.0 --no-bake
                                                    write the workspace without starting Packer
-  imagegen build --target azure --k8s 1.36.4 --windows 2025 \\
-      --var location=westeurope --var managed_image_resource_group_name=images
-                                                   bake an image with Packer
+  imagegen build --config image.json --locked      bake an image with Packer
   imagegen explain --network-plugin                explain a flag, component, step or setting
 
 Exit codes: 0 ok, 1 internal, 2 command line, 3 invalid or missing value, 4 download, 5 verification,
@@ -97,43 +95,58 @@ pub struct Global {
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 
+    #[command(flatten)]
+    pub sources: SourceArgs,
+}
+
+/// Files in the place of built-in ones, and beside them.
+#[derive(Debug, Default, Args)]
+pub struct SourceArgs {
     /// Read the catalog from this directory instead of the built-in catalog.
     #[arg(long, global = true, value_name = "DIR")]
     pub manifests: Option<PathBuf>,
+
+    /// Directory of your own targets, one folder each; a folder with the name of a built-in target replaces it.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub targets: Option<PathBuf>,
+
+    /// Directory of your own steps: files `NNN-ID.json`, and the folder `templates`.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub steps: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Build an image: plan, lock, render, and run Packer
     #[command(after_help = "Examples:
-  imagegen build --target azure --k8s 1.20.0 --no-bake
+  imagegen build --target host --k8s 1.20.0 --no-bake
   imagegen build --config image.json --locked --out out/node
-  ARM_CLIENT_SECRET=… imagegen build --target azure --k8s 1.36.4 --var auth=client_secret …")]
+  imagegen build --config image.json --k8s 1.36.4 --windows 2025 --var NAME=VALUE")]
     Build(BuildArgs),
     /// Write the Packer workspace without running Packer
     #[command(after_help = "Example:
-  imagegen render --target azure --k8s 1.36.4 --out node && cd node && packer init . && packer build .")]
+  imagegen render --config image.json --out node && cd node && packer init . && packer build .")]
     Render(RenderArgs),
     /// Show the components of an image, with reasons
     #[command(after_help = "Examples:
-  imagegen plan --target azure --k8s 1.36
-  imagegen plan --target azure --k8s 1.20.0 --state              show the predicted machine
-  imagegen plan --target azure --k8s 1.20.0 --state --format json  print it as JSON")]
+  imagegen plan --target host --k8s 1.36
+  imagegen plan --target host --k8s 1.20.0 --state               show the predicted machine
+  imagegen plan --target host --k8s 1.20.0 --state --format json   print it as JSON")]
     Plan(PlanArgs),
     /// Write the lockfile: all artifacts with their digests
     #[command(after_help = "Examples:
-  imagegen lock --target azure --k8s 1.36.4 && git add imagegen.lock.json
-  imagegen lock --target azure --k8s 1.36 --update           update to the newest compatible releases
-  imagegen lock --target azure --k8s 1.36 --update containerd")]
+  imagegen lock --target host --k8s 1.36.4 && git add imagegen.lock.json
+  imagegen lock --target host --k8s 1.36 --update            update to the newest compatible releases
+  imagegen lock --target host --k8s 1.36 --update containerd")]
     Lock(LockArgs),
     /// List releases that are newer than the plan
     #[command(after_help = "Examples:
-  imagegen outdated --target azure --k8s 1.36
-  imagegen lock --target azure --k8s 1.36 --update kubernetes containerd")]
+  imagegen outdated --target host --k8s 1.36
+  imagegen lock --target host --k8s 1.36 --update kubernetes containerd")]
     Outdated(OnlineArgs),
     /// Download and verify all artifacts of an image into the store
     #[command(after_help = "Examples:
-  imagegen fetch --target azure --k8s 1.36.0
+  imagegen fetch --target host --k8s 1.36.0
   imagegen fetch --locked --store /var/cache/imagegen")]
     Fetch(OnlineArgs),
     /// Verify a file, lockfile, workspace or bundle by the given proofs
@@ -146,7 +159,7 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Check the prerequisites of a build on this machine, without network
     #[command(after_help = "Example:
-  imagegen doctor --target azure --k8s 1.36.4")]
+  imagegen doctor --target host --k8s 1.36.4")]
     Doctor(DoctorArgs),
     /// Export and sign the guest scripts
     Scripts(ScriptsArgs),

@@ -42,6 +42,8 @@ pub struct Surroundings {
     pub environment: BTreeSet<String>,
     /// Newer releases than the catalog's that an update found: component, or `kubernetes`, → version.
     pub updated: BTreeMap<String, Version>,
+    /// SHA-256 of targets and steps that the user brought.
+    pub own_files: Option<String>,
 }
 
 /// Resolves a selection.
@@ -125,7 +127,8 @@ pub fn resolve(
     warnings.extend(unpinned_warnings(&groups));
     let updated = used(updated, &kubernetes, &groups, selection);
     let runtime_version = situation.runtime_version.clone().unwrap_or_else(|| kubernetes.clone());
-    let catalog_digest = inputs_digest(catalog, &target, &line, &windows, &network, &groups)?;
+    let own_files = surroundings.own_files.as_deref();
+    let catalog_digest = inputs_digest(catalog, &target, &line, &windows, &network, &groups, own_files)?;
     Ok(Plan {
         selection: settled(selection, &situation, &variables, &chosen.selectors),
         target,
@@ -259,8 +262,10 @@ fn inputs_digest(
     windows: &WindowsRelease,
     network: &PodNetwork,
     groups: &[PlannedGroup],
+    own_files: Option<&str>,
 ) -> Result<String, CatalogError> {
     let mut text = json::pretty(target) + &json::pretty(line) + &json::pretty(windows);
+    text += own_files.unwrap_or_default();
     text += &json::pretty(network);
     text += &json::pretty(&catalog.flags()?);
     text += &json::pretty(&catalog.rules()?);

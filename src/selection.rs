@@ -4,6 +4,7 @@
 mod cluster;
 mod inputs;
 mod join;
+mod sources;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -31,6 +32,7 @@ use crate::render::{self, RenderError};
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use inputs::{apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
 pub use join::{read_join_input, read_places, read_secrets};
+pub use sources::read_sources;
 
 use crate::resolve::{Surroundings, resolve};
 
@@ -44,7 +46,12 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
             Tree::loaded(path.display().to_string().trim_end_matches('/').to_owned(), files)
         }
     };
-    Ok(Trees { catalog: Catalog::new(manifests), packer: Tree::packer(), provisioners: Tree::provisioners() })
+    Ok(Trees {
+        catalog: Catalog::new(manifests),
+        packer: Tree::packer(),
+        provisioners: Tree::provisioners(),
+        own_files: None,
+    })
 }
 
 /// Flags over the image definition, and where that lies.
@@ -186,6 +193,7 @@ pub fn resolve_updated_plan(
             .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
             .collect(),
         updated,
+        own_files: trees.own_files.clone(),
     };
     Ok(resolve(&trees.catalog, target, &packer, definition, &surroundings)?)
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use imagegen::catalog::Catalog;
 use imagegen::cluster::{ClusterError, ClusterInput, Manifest, manifests};
 use imagegen::embedded::Tree;
-use imagegen::model::choice::{Cni, HostAccess, Runtime};
+use imagegen::model::choice::{HostAccess, Runtime};
 use imagegen::model::kubernetes::KubernetesLine;
 use imagegen::model::plan::Plan;
 use imagegen::model::selection::ImageDefinition;
@@ -47,7 +47,7 @@ struct Case {
     line: KubernetesLine,
     runtime: Runtime,
     access: HostAccess,
-    cni: Cni,
+    cni: String,
     input: ClusterInput,
     files: Vec<Manifest>,
 }
@@ -71,14 +71,14 @@ fn plan(
     line: &KubernetesLine,
     runtime: Runtime,
     access: HostAccess,
-    cni: Cni,
+    cni: &str,
 ) -> Option<Plan> {
     let packer = Tree::packer();
     let selection = ImageDefinition {
         kubernetes: Some(line.minor.to_string()),
         runtime: Some(runtime),
         host_access: Some(access),
-        cni: Some(cni),
+        cni: Some(cni.to_owned()),
         ..ImageDefinition::default()
     };
     let target = render::load_target(&packer, "azure").expect("target");
@@ -98,9 +98,10 @@ fn cases() -> Vec<Case> {
         serde_json::from_slice(Tree::provisioners().get("paths.json").expect("paths")).expect("JSON");
     let mut cases = Vec::new();
     let mut refused = BTreeSet::new();
+    let networks = catalog.network_names();
     for minor in catalog.kubernetes_minors() {
         let line = catalog.kubernetes(minor).expect("line");
-        for (runtime, access, cni) in situations() {
+        for (runtime, access, cni) in situations(&networks) {
             let known = line.host_access.iter().any(|choice| choice.name == access.as_str())
                 && line.runtimes.iter().any(|choice| choice.name == runtime.as_str());
             if !known {
@@ -108,37 +109,44 @@ fn cases() -> Vec<Case> {
             }
             let Some(plan) = plan(&catalog, &line, runtime, access, cni) else { continue };
             let mut input = input();
-            if matches!(cni, Cni::None | Cni::Sdnoverlay | Cni::OvnKubernetes | Cni::L3) {
+            if matches!(cni, "none" | "sdnoverlay" | "ovn-kubernetes" | "l3") {
                 input.hns_network = Some("mine".to_owned());
             }
             match manifests(&input, &plan, &catalog, &paths) {
-                Ok(files) => cases.push(Case { line: line.clone(), runtime, access, cni, input, files }),
+                Ok(files) => cases.push(Case {
+                    line: line.clone(),
+                    runtime,
+                    access,
+                    cni: cni.to_owned(),
+                    input,
+                    files,
+                }),
                 Err(ClusterError::Refused(problems)) => {
                     let codes: Vec<&str> = problems.iter().map(|problem| problem.code.as_str()).collect();
                     assert_eq!(codes, ["source-address-unknown"], "{minor} {access} {cni}");
-                    refused.insert((access, cni));
+                    refused.insert((access, cni.to_owned()));
                 }
                 Err(error) => panic!("{minor} {runtime} {access} {cni}: {error}"),
             }
         }
     }
     let expected = [
-        (HostAccess::Hostprocess, Cni::Sdnoverlay),
-        (HostAccess::Hostprocess, Cni::OvnKubernetes),
-        (HostAccess::Wins, Cni::OvnKubernetes),
-        (HostAccess::Wins, Cni::WinOverlay),
-        (HostAccess::Wins, Cni::Sdnoverlay),
-        (HostAccess::Wins, Cni::Calico),
+        (HostAccess::Hostprocess, "sdnoverlay"),
+        (HostAccess::Hostprocess, "ovn-kubernetes"),
+        (HostAccess::Wins, "ovn-kubernetes"),
+        (HostAccess::Wins, "win-overlay"),
+        (HostAccess::Wins, "sdnoverlay"),
+        (HostAccess::Wins, "calico"),
     ];
-    assert_eq!(refused, expected.into());
+    assert_eq!(refused, expected.map(|(access, cni)| (access, cni.to_owned())).into());
     cases
 }
 
-fn situations() -> impl Iterator<Item = (Runtime, HostAccess, Cni)> {
-    Runtime::ALL.iter().flat_map(|runtime| {
+fn situations(networks: &[String]) -> impl Iterator<Item = (Runtime, HostAccess, &str)> {
+    Runtime::ALL.iter().flat_map(move |runtime| {
         HostAccess::ALL
             .iter()
-            .flat_map(move |access| Cni::ALL.iter().map(move |cni| (*runtime, *access, *cni)))
+            .flat_map(move |access| networks.iter().map(move |cni| (*runtime, *access, cni.as_str())))
     })
 }
 
@@ -191,7 +199,7 @@ fn every_situation_gives_manifests_that_its_kubernetes_serves() {
             "{}",
             case.name()
         );
-        assert_eq!(has("33-flannel-linux.yaml"), case.cni == Cni::FlannelOverlay, "{}", case.name());
+        assert_eq!(has("33-flannel-linux.yaml"), case.cni == "flannel-overlay", "{}", case.name());
     }
 }
 
@@ -344,7 +352,7 @@ fn arguments_are_known_to_the_programs() {
             }
             checked += 1;
         }
-        let overlay = matches!(case.cni, Cni::FlannelOverlay | Cni::WinOverlay | Cni::Calico);
+        let overlay = matches!(case.cni.as_str(), "flannel-overlay" | "win-overlay" | "calico");
         assert_eq!(arguments.contains(&"--source-vip=${SOURCE_VIP}".to_owned()), overlay, "{at}");
         assert!(arguments.contains(&"--hostname-override=${NODE_NAME}".to_owned()), "{at}");
         let config = documents(&text("kubeconfig.conf")).remove(0);
@@ -370,7 +378,7 @@ fn pod_networks_are_configured() {
             Some((at, serde_json::from_str::<Value>(text).expect("JSON")))
         });
         let Some((at, conf)) = found else { continue };
-        seen.insert(case.cni);
+        seen.insert(case.cni.as_str());
         let delegate = if conf["delegate"].is_object() { &conf["delegate"] } else { &conf };
         let list = delegate["policies"]
             .as_array()
@@ -381,9 +389,9 @@ fn pod_networks_are_configured() {
             assert_eq!(value["Settings"].is_object(), case.runtime == Runtime::Containerd, "{at}: {value}");
         }
         let text = conf.to_string();
-        assert!(text.contains(&case.input.pod_subnet) || case.cni == Cni::WinOverlay, "{at}");
+        assert!(text.contains(&case.input.pod_subnet) || case.cni == "win-overlay", "{at}");
         assert!(text.contains(&case.input.service_subnet), "{at}");
-        if matches!(case.cni, Cni::FlannelHostgw | Cni::WinBridge | Cni::Sdnbridge) {
+        if matches!(case.cni.as_str(), "flannel-hostgw" | "win-bridge" | "sdnbridge") {
             assert!(text.contains("10.0.0.0/24") && text.contains("${HOST_IP}/32"), "{at}");
         }
         let arguments =
@@ -399,7 +407,7 @@ fn pod_networks_are_configured() {
 fn both_sides_of_the_overlay_agree() {
     let case = matrix()
         .iter()
-        .find(|case| case.cni == Cni::FlannelOverlay && case.access == HostAccess::Hostprocess)
+        .find(|case| case.cni == "flannel-overlay" && case.access == HostAccess::Hostprocess)
         .expect("case");
     let confs: Vec<Value> = case
         .documents()
@@ -449,7 +457,12 @@ fn templates_interpolate_values_only() {
 fn index_and_folder_agree() {
     let index = Catalog::new(Tree::manifests()).cluster().expect("index");
     let mut listed: BTreeSet<String> = index.files.iter().map(|file| file.file.clone()).collect();
-    listed.extend(index.cni_configurations.iter().map(|file| file.file.clone()));
+    let catalog = Catalog::new(Tree::manifests());
+    for name in catalog.network_names() {
+        let cluster = catalog.network(&name).expect("network").cluster;
+        listed.extend(cluster.configurations.into_iter().map(|it| it.file));
+        listed.extend(cluster.files.into_iter().map(|it| it.file));
+    }
     let mut there: BTreeSet<String> = files(&root().join("manifests/cluster")).into_keys().collect();
     there.retain(|name| name != "index.json" && !name.starts_with("scripts/"));
     assert_eq!(listed, there);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::machine::Machine;
-use imagegen::model::choice::{Cni, HostAccess, Runtime};
+use imagegen::model::choice::{HostAccess, Runtime};
 use imagegen::model::resource::{
     File, FirewallRule, RegistryValue, ResourceKind, ScheduledTask, WindowsUpdate,
 };
@@ -58,14 +58,14 @@ fn everything_that_the_tables_allow_is_planned_and_predicted() {
     let mut made_of: BTreeSet<String> = BTreeSet::new();
     for minor in trees.catalog.kubernetes_minors() {
         let line = trees.catalog.kubernetes(minor).expect("line");
-        for (at, cni) in Cni::ALL.iter().enumerate() {
+        for (at, cni) in trees.catalog.network_names().iter().enumerate() {
             for (turn, access) in line.host_access.iter().enumerate() {
                 for runtime in &line.runtimes {
                     // Every release meets every other choice in some line; every line every release.
                     let windows = &line.windows[(at + turn) % line.windows.len()].value;
                     let selection = ImageDefinition {
                         windows: Some(windows.clone()),
-                        cni: Some(*cni),
+                        cni: Some(cni.clone()),
                         host_access: access.name.parse().ok(),
                         runtime: runtime.name.parse().ok(),
                         ..azure(line.latest.as_str())
@@ -83,17 +83,21 @@ fn everything_that_the_tables_allow_is_planned_and_predicted() {
         }
     }
     let minors = trees.catalog.kubernetes_minors();
-    let all = minors.iter().map(ToString::to_string).chain(Cni::ALL.iter().map(ToString::to_string));
+    let all = minors.iter().map(ToString::to_string).chain(trees.catalog.network_names());
     let all = all.chain(HostAccess::ALL.iter().map(ToString::to_string));
     let all = all.chain(Runtime::ALL.iter().map(ToString::to_string));
     let missing: Vec<String> = all.filter(|name| !made_of.contains(name)).collect();
     assert_eq!(missing, [""; 0]);
 }
 
+fn is_overlay(network: &str) -> bool {
+    ["flannel-overlay", "win-overlay", "sdnoverlay", "calico", "ovn-kubernetes"].contains(&network)
+}
+
 fn check(selection: &ImageDefinition, machine: &Machine) {
-    let cni = selection.cni.expect("a network");
+    let cni = selection.cni.as_deref().expect("a network");
     let opened = machine.present::<FirewallRule>().any(|rule| rule.settings.local_port == ["4789"]);
-    assert_eq!(opened, cni.is_overlay(), "{selection:?}: the port of VXLAN");
+    assert_eq!(opened, is_overlay(cni), "{selection:?}: the port of VXLAN");
     let service = |name: &str| machine.service(name);
     assert_eq!(
         service("kube-proxy").is_some(),
@@ -105,7 +109,7 @@ fn check(selection: &ImageDefinition, machine: &Machine) {
         selection.host_access == Some(HostAccess::Wins),
         "{selection:?}"
     );
-    if let (Some(proxy), true) = (service("kube-proxy"), cni != Cni::None) {
+    if let (Some(proxy), true) = (service("kube-proxy"), cni != "none") {
         assert!(
             proxy.settings.arguments.iter().any(|word| word.starts_with("--network-name=")),
             "{selection:?}"
@@ -119,12 +123,12 @@ fn check_join(selection: &ImageDefinition, guest: &Guest, machine: &Machine) {
     let lines: Vec<&str> = conf.content().expect("content").lines().collect();
     let told = |start: &str| lines.iter().any(|line| line.starts_with(start));
     let services = selection.host_access == Some(HostAccess::Services);
-    let cni = selection.cni.expect("a network");
+    let cni = selection.cni.as_deref().expect("a network");
     assert_eq!(told("proxyArgument=--hostname-override=@NODE_NAME@"), services, "{selection:?}");
-    assert_eq!(told("proxyArgument=--source-vip="), services && cni.is_overlay(), "{selection:?}");
+    assert_eq!(told("proxyArgument=--source-vip="), services && is_overlay(cni), "{selection:?}");
     assert_eq!(
         told("sourceNetwork=") || told("sourceEnd="),
-        services && cni.is_overlay(),
+        services && is_overlay(cni),
         "{selection:?}: nobody knows the address"
     );
     let task = |name: &str| {
@@ -132,9 +136,9 @@ fn check_join(selection: &ImageDefinition, guest: &Guest, machine: &Machine) {
             .present::<ScheduledTask>()
             .any(|it| it.it.task_name == name && it.settings.enabled == Some(true))
     };
-    let bridged = matches!(cni, Cni::WinBridge | Cni::Sdnbridge | Cni::L3);
+    let bridged = matches!(cni, "win-bridge" | "sdnbridge" | "l3");
     assert_eq!((told("bridge=cbr0"), task("imagegen-bridge")), (bridged, bridged), "{selection:?}");
-    let flannel = services && matches!(cni, Cni::FlannelHostgw | Cni::FlannelOverlay);
+    let flannel = services && matches!(cni, "flannel-hostgw" | "flannel-overlay");
     assert_eq!((told("flannel="), task("imagegen-flanneld")), (flannel, flannel), "{selection:?}");
 }
 
@@ -241,7 +245,7 @@ fn configurations_of_pod_networks_are_json_of_the_right_shape() {
     let trees = read_trees(None).expect("the catalog");
     for (cni, runtime, name, values) in CONFIGURATIONS {
         let selection = ImageDefinition {
-            cni: cni.parse().ok(),
+            cni: Some((*cni).to_owned()),
             runtime: runtime.parse().ok(),
             host_access: Some(HostAccess::Services),
             ..azure("1.20.0")
@@ -256,15 +260,15 @@ fn configurations_of_pod_networks_are_json_of_the_right_shape() {
         }
     }
     let covered: BTreeSet<&str> = CONFIGURATIONS.iter().map(|(cni, ..)| *cni).collect();
-    let all: BTreeSet<&str> =
-        Cni::ALL.iter().map(|cni| cni.as_str()).filter(|name| *name != "none").collect();
-    assert_eq!(covered, all);
+    let mut networks = trees.catalog.network_names();
+    networks.retain(|name| name != "none");
+    assert_eq!(covered, networks.iter().map(String::as_str).collect());
 }
 
 #[test]
 fn a_known_network_leaves_only_the_nodes_own_addresses_open() {
     let trees = read_trees(None).expect("the catalog");
-    let mut selection = ImageDefinition { cni: Some(Cni::FlannelOverlay), ..azure("1.36.4") };
+    let mut selection = ImageDefinition { cni: Some("flannel-overlay".to_owned()), ..azure("1.36.4") };
     let open = |selection: &ImageDefinition| {
         let (guest, _) = made(selection, &trees).expect("planned");
         let file = files(&guest).find(|file| file.path.ends_with("10-flannel.conf")).expect("a file").clone();
@@ -287,7 +291,7 @@ fn a_known_network_leaves_only_the_nodes_own_addresses_open() {
 #[test]
 fn programs_that_are_looked_for_by_name_have_it() {
     let trees = read_trees(None).expect("the catalog");
-    let selection = ImageDefinition { cni: Some(Cni::FlannelOverlay), ..azure("1.36.4") };
+    let selection = ImageDefinition { cni: Some("flannel-overlay".to_owned()), ..azure("1.36.4") };
     let (_, machine) = made(&selection, &trees).expect("planned");
     let has = |path: &str| machine.files().any(|file| file.path == path);
     assert!(has(r"C:\opt\cni\bin\flannel.exe") && !has(r"C:\opt\cni\bin\flannel-amd64.exe"));
@@ -386,8 +390,8 @@ fn containerd_knows_every_key_of_its_configuration() {
 fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
     let trees = read_trees(None).expect("the catalog");
     for feature in trees.catalog.features().expect("features") {
-        let cni = feature.when.cni.as_ref().and_then(|names| names.first()?.parse().ok());
-        let with = |features: Vec<String>| ImageDefinition { features, cni, ..azure("1.20.0") };
+        let cni = feature.when.cni.as_ref().and_then(|names| names.first().cloned());
+        let with = |features: Vec<String>| ImageDefinition { features, cni: cni.clone(), ..azure("1.20.0") };
         let (_, without) = made(&with(Vec::new()), &trees).expect("planned");
         // A name that people ask for, refused with its reason.
         if feature.when.cni.as_ref().is_some_and(Vec::is_empty) {

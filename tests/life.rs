@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use imagegen::catalog::Trees;
 use imagegen::guest::plan_json;
-use imagegen::model::choice::Cni;
 use imagegen::model::plan::Plan;
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::version::{Version, VersionRange};
@@ -320,12 +319,13 @@ fn every_selection_outlives_what_others_do() {
             for (turn, runtime) in release.runtimes.iter().enumerate() {
                 // Every network meets every other choice in some line.
                 let turns = number + at + turn;
-                for (step, cni) in Cni::ALL.iter().enumerate().skip(turns % 3).step_by(3) {
+                for (step, cni) in trees.catalog.network_names().iter().enumerate().skip(turns % 3).step_by(3)
+                {
                     let windows = &release.windows[(at + turn + step) % release.windows.len()].value;
                     let target = if (at + turn + step) % 4 == 0 { "host" } else { "azure" };
                     let selection = ImageDefinition {
                         windows: Some(windows.clone()),
-                        cni: Some(*cni),
+                        cni: Some(cni.clone()),
                         host_access: access.name.parse().ok(),
                         runtime: runtime.name.parse().ok(),
                         ..select(target, release.latest.as_str())
@@ -360,11 +360,11 @@ fn each_rule_finds_its_defect() {
     let docker = make(ImageDefinition { runtime: "docker".parse().ok(), ..select("azure", "1.20.0") });
     let services = ImageDefinition {
         host_access: "services".parse().ok(),
-        cni: "flannel-overlay".parse().ok(),
+        cni: Some("flannel-overlay".to_owned()),
         ..select("azure", "1.20.0")
     };
     let services = make(services);
-    let bridge = make(ImageDefinition { cni: "win-bridge".parse().ok(), ..select("azure", "1.36.4") });
+    let bridge = make(ImageDefinition { cni: Some("win-bridge".to_owned()), ..select("azure", "1.36.4") });
     let drop_field = |field: &'static str, name: &'static str, node: &Node| {
         with_node(node, |all| {
             named(all, name).as_object_mut().expect("an object").remove(field).expect("the field");

@@ -22,6 +22,7 @@ mod defects;
 mod detached;
 mod doctor;
 mod exit_codes;
+mod extension;
 mod fetch;
 mod guest_static;
 mod host;

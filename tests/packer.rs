@@ -1,8 +1,9 @@
 //! Workspaces under the real Packer with the real plugins.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::support::{Test, needs};
+use crate::support::{Test, files, golden, needs, root};
 
 #[test]
 fn packer_accepts_the_workspace() {
@@ -45,4 +46,51 @@ fn packer_accepts_the_workspace() {
             assert!(output.status.success(), "packer {arguments:?}: {said}");
         }
     }
+}
+
+/// What Packer reads of each target's workspace, as its reviewer would. Left out are the lock, which has a golden
+/// file of its own, and guest plan and payload, which `plan --state` shows.
+const WORKSPACES: &[(&str, &str)] =
+    &[("azure", "--k8s 1.36.4 --windows 2025"), ("qemu", "--k8s 1.36.4 --windows 2025")];
+
+#[test]
+fn workspaces_are_as_their_golden_files() {
+    for (target, selection) in WORKSPACES {
+        let test = Test::new().line(&format!("build --no-bake --out o --target {target} {selection}"));
+        test.succeeds();
+        for (name, bytes) in files(&test.folder.join("o")) {
+            let digested = ["guest-plan.json", "imagegen.lock.json", "payload.zip"].contains(&name.as_str());
+            if digested {
+                continue;
+            }
+            let text = String::from_utf8(bytes).expect("UTF-8");
+            let text = if name == "imagegen.auto.pkrvars.json" { mask_digests(&text) } else { text };
+            golden(&format!("workspace/{target}/{name}"), &text);
+        }
+    }
+}
+
+/// Digests of guest plan and lock change with every fact.
+fn mask_digests(text: &str) -> String {
+    let is_digest = |word: &str| word.len() == 64 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    text.split('"').map(|word| if is_digest(word) { "SHA256" } else { word }).collect::<Vec<_>>().join("\"")
+}
+
+#[test]
+fn every_golden_workspace_is_written_by_a_test() {
+    let mut there = BTreeSet::new();
+    for path in files(&root().join("tests/golden/workspace")).into_keys() {
+        let (target, name) = path.split_once('/').expect("a target's folder");
+        assert!(WORKSPACES.iter().any(|(known, _)| *known == target), "{path} is of no target of this test");
+        there.insert((target.to_owned(), name.to_owned()));
+    }
+    for (target, selection) in WORKSPACES {
+        let test = Test::new().line(&format!("build --no-bake --out o --target {target} {selection}"));
+        test.succeeds();
+        let written = files(&test.folder.join("o"));
+        for (_, name) in there.iter().filter(|(known, _)| known == target) {
+            assert!(written.contains_key(name), "workspace/{target}/{name} is no file of a workspace");
+        }
+    }
+    assert!(there.len() >= 10, "{there:?}");
 }

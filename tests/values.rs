@@ -35,7 +35,7 @@ fn a_definition_in_another_format_is_recognised() {
     for (text, message) in [
         ("target: azure\nkubernetes: 1.36\n", "the file is YAML; write it as JSON"),
         ("", "imagegen.json:1:1: the file is empty; expected a JSON object such as"),
-        ("[]", "imagegen.json:1:2: expected an object such as `{\"target\": \"azure\"}`, found an array"),
+        ("[]", "imagegen.json:1:2: expected an object such as `{\"target\": \"host\"}`, found an array"),
         ("{\"target\": \"azure\", \"target\": \"host\"}", "the key `target` is given twice"),
         (
             "{\"components\": {\"wins\": \"1\", \"wins\": \"2\"}}",

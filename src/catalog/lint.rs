@@ -49,6 +49,7 @@ pub fn lint(catalog: &Catalog) -> Vec<Finding> {
         Ok(contents) => lint_contents(&mut report, &contents),
         Err(error) => report.add("unreadable", "contents.json", error.to_string()),
     }
+    lint_networks(&mut report);
     if let Err(error) = catalog.features() {
         report.add("unreadable", "features.json", error.to_string());
     }
@@ -69,6 +70,35 @@ pub fn lint(catalog: &Catalog) -> Vec<Finding> {
     let mut findings = report.findings;
     findings.extend(lint_sources(catalog.tree()));
     findings
+}
+
+/// Each component of a pod network has a file and says when an image holds it; each file of the cluster is there.
+fn lint_networks(report: &mut Report<'_>) {
+    let catalog = report.catalog;
+    let groups = catalog.contents().map(|contents| contents.groups).unwrap_or_default();
+    for name in catalog.network_names() {
+        let path = format!("networks/{name}.json");
+        let network = match catalog.network(&name) {
+            Ok(network) => network,
+            Err(error) => {
+                report.add("unreadable", &path, error.to_string());
+                continue;
+            }
+        };
+        for component in &network.components {
+            let stands_alone = catalog.component(component).is_ok_and(|found| found.contents.is_some());
+            if !stands_alone && !groups.iter().any(|group| group.by_network && group.name == *component) {
+                let message = format!("{component} is no group `byNetwork` and no component with `contents`");
+                report.add("dangling-reference", &path, message);
+            }
+        }
+        let configurations = network.cluster.configurations.iter().map(|it| &it.file);
+        for file in configurations.chain(network.cluster.files.iter().map(|it| &it.file)) {
+            if catalog.text(&format!("cluster/{file}")).is_err() {
+                report.add("dangling-reference", &path, format!("no cluster/{file}"));
+            }
+        }
+    }
 }
 
 fn lint_contents(report: &mut Report<'_>, contents: &Contents) {

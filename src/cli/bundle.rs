@@ -18,7 +18,7 @@ pub struct BundleArgs {
 pub enum BundleWhat {
     /// Write a bundle: lockfile, evidence, artifacts, guest scripts and container images in one zip
     #[command(after_help = "Example:
-  imagegen lock --target azure --k8s 1.36.4 && imagegen bundle create --out node.zip")]
+  imagegen lock --target host --k8s 1.36.4 && imagegen bundle create --out node.zip")]
     Create {
         /// Bundle to write.
         #[arg(long, value_name = "FILE")]

@@ -113,11 +113,7 @@ fn windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Result<Value
 }
 
 /// The HNS network and how kube-proxy finds its source address.
-fn hns(
-    input: &ClusterInput,
-    plan: &Plan,
-    problems: &mut Vec<Finding>,
-) -> (String, String) {
+fn hns(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) -> (String, String) {
     let name = input.hns_network.as_deref().or_else(|| plan.network.cluster_hns_network()).map(str::to_owned);
     if plan.host_access == HostAccess::Services {
         return (name.unwrap_or_default(), String::new());
@@ -273,13 +269,10 @@ fn arguments(plan: &Plan, index: &ClusterIndex, facts: &Value) -> Result<String,
 }
 
 /// The CNI configuration of the situation, checked to be JSON; empty where the cluster's own agents bring it.
-fn configuration(
-    plan: &Plan,
-    catalog: &Catalog,
-    facts: &Value,
-) -> Result<String, ClusterError> {
+fn configuration(plan: &Plan, catalog: &Catalog, facts: &Value) -> Result<String, ClusterError> {
     let situation = plan.situation();
-    let Some(found) = plan.network.cluster.configurations.iter().find(|found| situation.holds(&found.when)) else {
+    let Some(found) = plan.network.cluster.configurations.iter().find(|found| situation.holds(&found.when))
+    else {
         return Ok(String::new());
     };
     let path = format!("cluster/{}", found.file);

@@ -1,24 +1,22 @@
 //! `imagegen build`.
 
-use std::path::Path;
-
 use crate::acquire::{Acquirer, PinScope, acquire_tools, needs_proofs, open_fetcher, pin_plan, prove_plan};
 use crate::bake::{self, Bake};
-use crate::cli::BuildArgs;
+use crate::cli::{BuildArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::choice::Delivery;
 use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
-use crate::selection::{read_trees, resolve_locked_plan};
+use crate::selection::{read_sources, resolve_locked_plan};
 use crate::trust::admit;
 use crate::ui::Printer;
 use crate::workspace::{BundleOutput, Written, list_media, write_workspace};
 
 use super::render::print_workspace;
 
-pub(super) fn build(args: &BuildArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let mut trees = read_trees(manifests)?;
+pub(super) fn build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let mut trees = read_sources(sources)?;
     let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     if args.no_bake {

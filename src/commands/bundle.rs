@@ -4,19 +4,19 @@ use std::path::Path;
 
 use crate::acquire::open_store;
 use crate::bundle::{self, BundleOutput, Index, Opened, gather_bundle};
-use crate::cli::{BundleArgs, BundleWhat};
+use crate::cli::{BundleArgs, BundleWhat, SourceArgs};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::scripts::replace_scripts;
-use crate::selection::{read_lock, read_trees};
+use crate::selection::{read_lock, read_sources};
 use crate::ui::Printer;
 
-pub(super) fn bundle(args: &BundleArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+pub(super) fn bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     match &args.what {
         BundleWhat::Create { out, lock, images, scripts, network } => {
             let lock = read_lock(lock)?;
-            let mut trees = read_trees(manifests)?;
+            let mut trees = read_sources(sources)?;
             replace_scripts(scripts, &lock.selection.overrides, &mut trees)?;
             let index = gather_bundle(out, &lock, images, network, &trees, printer)?;
             print_bundle(out, &index, lock.artifacts.len(), None, printer)

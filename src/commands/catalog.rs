@@ -1,25 +1,23 @@
 //! `imagegen catalog`.
 
-use std::path::Path;
-
 use crate::catalog::{CatalogError, lint, lint_sources};
-use crate::cli::CatalogWhat;
+use crate::cli::{CatalogWhat, SourceArgs};
 use crate::diagnostic::{Finding, Result, Severity};
 use crate::io::fs;
 use crate::ui::Printer;
 
-use crate::selection::read_trees;
+use crate::selection::read_sources;
 
-pub(super) fn catalog(what: &CatalogWhat, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+pub(super) fn catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     match what {
         CatalogWhat::Export { out, force } => {
-            let trees = read_trees(manifests)?;
+            let trees = read_sources(sources)?;
             let files = trees.catalog.files();
             fs::place(out, &files, &[], &[], *force)?;
             printer.result(&files.keys().collect::<Vec<_>>(), || format!("{}\n", out.display()))
         }
         CatalogWhat::Lint => {
-            let trees = read_trees(manifests)?;
+            let trees = read_sources(sources)?;
             let mut findings = lint(&trees.catalog);
             findings.extend([&trees.packer, &trees.provisioners].into_iter().flat_map(lint_sources));
             printer.result(&findings, || findings.iter().map(format_finding).collect())?;

@@ -1,17 +1,16 @@
 //! `imagegen cluster-manifests`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::ClusterManifestsArgs;
+use crate::cli::{ClusterManifestsArgs, SourceArgs};
 use crate::cluster::{self, Manifest};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::ui::Printer;
 
-use crate::selection::{cluster_input, read_paths, read_trees, resolve_cluster_plan};
+use crate::selection::{cluster_input, read_paths, read_sources, resolve_cluster_plan};
 
 /// One file, as `cluster-manifests --format json` prints it.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -24,10 +23,10 @@ pub struct ManifestOutput {
 
 pub(super) fn cluster_manifests(
     args: &ClusterManifestsArgs,
-    manifests: Option<&Path>,
+    sources: &SourceArgs,
     printer: &Printer,
 ) -> Result<()> {
-    let trees = read_trees(manifests)?;
+    let trees = read_sources(sources)?;
     let plan = resolve_cluster_plan(&args.cluster, &trees)?;
     let mut input = cluster_input(&args.cluster);
     input.images = args.images.iter().cloned().collect();

@@ -1,17 +1,16 @@
 //! `imagegen conformance`.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use crate::cli::ConformanceArgs;
+use crate::cli::{ConformanceArgs, SourceArgs};
 use crate::cluster;
 use crate::diagnostic::Result;
 use crate::model::cluster::Runner;
-use crate::selection::{cluster_input, read_paths, read_trees, resolve_cluster_plan};
+use crate::selection::{cluster_input, read_paths, read_sources, resolve_cluster_plan};
 use crate::ui::Printer;
 
-pub(super) fn conformance(args: &ConformanceArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let trees = read_trees(manifests)?;
+pub(super) fn conformance(args: &ConformanceArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let trees = read_sources(sources)?;
     let plan = resolve_cluster_plan(&args.cluster, &trees)?;
     let checks =
         cluster::conformance(&cluster_input(&args.cluster), &plan, &trees.catalog, &read_paths(&trees)?)?;

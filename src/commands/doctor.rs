@@ -1,16 +1,15 @@
 //! `imagegen doctor`.
 
 use std::env;
-use std::path::Path;
 
-use crate::cli::DoctorArgs;
+use crate::cli::{DoctorArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::preflight::{CheckState, DoctorCheck, check_machine};
-use crate::selection::read_trees;
+use crate::selection::read_sources;
 use crate::ui::Printer;
 
-pub(super) fn doctor(args: &DoctorArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let output = check_machine(args, &read_trees(manifests)?)?;
+pub(super) fn doctor(args: &DoctorArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let output = check_machine(args, &read_sources(sources)?)?;
     printer.result(&output, || format_table(&output.checks))?;
     Ok(output.require_ready()?)
 }

@@ -1,15 +1,13 @@
 //! `imagegen explain`.
 
-use std::path::Path;
-
-use crate::cli::ExplainArgs;
+use crate::cli::{ExplainArgs, SourceArgs};
 use crate::diagnostic::Result;
-use crate::selection::read_trees;
+use crate::selection::read_sources;
 use crate::ui::Printer;
 use crate::view::{Explanation, explain_name};
 
-pub(super) fn explain(args: &ExplainArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let (found, plan) = explain_name(args, &read_trees(manifests)?)?;
+pub(super) fn explain(args: &ExplainArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let (found, plan) = explain_name(args, &read_sources(sources)?)?;
     printer.note(&format!(
         "for Kubernetes {}, Windows {}, target {}",
         plan.kubernetes, plan.windows.release, plan.target.name

@@ -1,14 +1,12 @@
 //! `imagegen fetch`: downloads everything that an image holds and proves it.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use crate::acquire::{Acquirer, VerifiedArtifact, acquire_plan, open_fetcher};
-use crate::cli::OnlineArgs;
+use crate::cli::{OnlineArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::model::evidence::Evidence;
-use crate::selection::{read_trees, resolve_locked_plan};
+use crate::selection::{read_sources, resolve_locked_plan};
 use crate::ui::Printer;
 
 /// `imagegen fetch --format json`: one for each file.
@@ -25,8 +23,8 @@ pub struct FetchOutput {
     pub evidence: Vec<Evidence>,
 }
 
-pub(super) fn fetch(args: &OnlineArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let trees = read_trees(manifests)?;
+pub(super) fn fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let trees = read_sources(sources)?;
     let (plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     let fetcher = open_fetcher(&args.network, &policy)?;
     let acquirer =

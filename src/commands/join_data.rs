@@ -1,14 +1,12 @@
 //! `imagegen join-data`.
 
-use std::path::Path;
-
 use serde::Serialize;
 
-use crate::cli::{JoinDataArgs, SelectionArgs};
+use crate::cli::{JoinDataArgs, SelectionArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::join::{Form, join};
-use crate::selection::{read_join_input, read_places, read_secrets, read_trees, resolve_node_plan};
+use crate::selection::{read_join_input, read_places, read_secrets, read_sources, resolve_node_plan};
 use crate::ui::Printer;
 
 /// What `join-data --format json` prints.
@@ -26,8 +24,8 @@ pub struct JoinOutput {
     pub file: Option<String>,
 }
 
-pub(super) fn join_data(args: &JoinDataArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let trees = read_trees(manifests)?;
+pub(super) fn join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let trees = read_sources(sources)?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;
     let selection = SelectionArgs {

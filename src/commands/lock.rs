@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::acquire::{Acquirer, Keys, PinScope, needs_proofs, open_fetcher, pin_plan, write_proofs};
-use crate::cli::LockArgs;
+use crate::cli::{LockArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::version::Version;
 use crate::selection::{
-    apply_policy, lock_path, predict_machine, read_definition, read_policy, read_trees, resolve_updated_plan,
+    apply_policy, lock_path, predict_machine, read_definition, read_policy, read_sources,
+    resolve_updated_plan,
 };
 use crate::trust::admit;
 use crate::ui::Printer;
 use crate::updates::Upstreams;
 
-pub(super) fn lock(args: &LockArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let trees = read_trees(manifests)?;
+pub(super) fn lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let trees = read_sources(sources)?;
     let (definition, folder) = read_definition(&args.selection, &trees)?;
     let path = lock_path(args.lock.as_ref(), &folder);
     let old = read_old_lock(&path)?;

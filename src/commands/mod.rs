@@ -41,26 +41,26 @@ pub fn printer(global: &Global) -> Printer {
 /// # Errors
 /// As the verb's stages; its class decides the exit code.
 pub fn run(cli: Cli, printer: &Printer) -> Result<()> {
-    let manifests = cli.global.manifests.as_deref();
+    let sources = &cli.global.sources;
     match cli.command {
-        Command::Build(args) => build::build(&args, manifests, printer),
-        Command::Render(args) => render::render(&args, manifests, printer),
-        Command::Plan(args) => plan::plan(&args, manifests, printer),
-        Command::Pin(args) => pin::pin(&args, manifests, printer),
-        Command::Fetch(args) => fetch::fetch(&args, manifests, printer),
-        Command::Bundle(args) => bundle::bundle(&args, manifests, printer),
-        Command::Doctor(args) => doctor::doctor(&args, manifests, printer),
-        Command::Verify(args) => verify::verify(&args, manifests, printer),
-        Command::Scripts(args) => scripts::scripts(&args, manifests, printer),
+        Command::Build(args) => build::build(&args, sources, printer),
+        Command::Render(args) => render::render(&args, sources, printer),
+        Command::Plan(args) => plan::plan(&args, sources, printer),
+        Command::Pin(args) => pin::pin(&args, sources.manifests.as_deref(), printer),
+        Command::Fetch(args) => fetch::fetch(&args, sources, printer),
+        Command::Bundle(args) => bundle::bundle(&args, sources, printer),
+        Command::Doctor(args) => doctor::doctor(&args, sources, printer),
+        Command::Verify(args) => verify::verify(&args, sources, printer),
+        Command::Scripts(args) => scripts::scripts(&args, sources, printer),
         Command::Store(args) => store::store(&args, printer),
-        Command::Lock(args) => lock::lock(&args, manifests, printer),
-        Command::Outdated(args) => outdated::outdated(&args, manifests, printer),
-        Command::Explain(args) => explain::explain(&args, manifests, printer),
-        Command::ClusterManifests(args) => cluster_manifests::cluster_manifests(&args, manifests, printer),
-        Command::Conformance(args) => conformance::conformance(&args, manifests, printer),
-        Command::JoinData(args) => join_data::join_data(&args, manifests, printer),
-        Command::List(args) => list::list(&args.what, manifests, printer),
-        Command::Catalog(args) => catalog::catalog(&args.what, manifests, printer),
+        Command::Lock(args) => lock::lock(&args, sources, printer),
+        Command::Outdated(args) => outdated::outdated(&args, sources, printer),
+        Command::Explain(args) => explain::explain(&args, sources, printer),
+        Command::ClusterManifests(args) => cluster_manifests::cluster_manifests(&args, sources, printer),
+        Command::Conformance(args) => conformance::conformance(&args, sources, printer),
+        Command::JoinData(args) => join_data::join_data(&args, sources, printer),
+        Command::List(args) => list::list(&args.what, sources, printer),
+        Command::Catalog(args) => catalog::catalog(&args.what, sources, printer),
         Command::Schema(args) => schema::schema(&args, printer),
     }
 }

@@ -1,17 +1,15 @@
 //! `imagegen outdated`.
 
-use std::path::Path;
-
 use crate::acquire::open_fetcher;
-use crate::cli::OnlineArgs;
+use crate::cli::{OnlineArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::model::version::Version;
-use crate::selection::{read_definition, read_trees, resolve_locked_definition};
+use crate::selection::{read_definition, read_sources, resolve_locked_definition};
 use crate::ui::Printer;
 use crate::updates::{OutdatedOutput, Upstreams};
 
-pub(super) fn outdated(args: &OnlineArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let trees = read_trees(manifests)?;
+pub(super) fn outdated(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let trees = read_sources(sources)?;
     let (definition, folder) = read_definition(&args.selection, &trees)?;
     let (plan, policy) =
         resolve_locked_definition(&definition, &folder, &args.selection, &args.lock, &trees)?;

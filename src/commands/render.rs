@@ -1,19 +1,17 @@
 //! `imagegen render`, and what `build --no-bake` does.
 
-use std::path::Path;
-
 use crate::catalog::Trees;
-use crate::cli::{RenderArgs, WorkspaceArgs};
+use crate::cli::{RenderArgs, SourceArgs, WorkspaceArgs};
 use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
-use crate::selection::{read_trees, resolve_locked_plan};
+use crate::selection::{read_sources, resolve_locked_plan};
 use crate::ui::Printer;
 use crate::workspace::write_workspace;
 
-pub(super) fn render(args: &RenderArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let mut trees = read_trees(manifests)?;
+pub(super) fn render(args: &RenderArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let mut trees = read_sources(sources)?;
     let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     print_workspace(&plan, &args.workspace, &trees, printer)

@@ -7,12 +7,12 @@ use std::time::Duration;
 use rustls_pki_types::UnixTime;
 use serde::Serialize;
 
-use crate::cli::{ScriptsArgs, ScriptsWhat};
+use crate::cli::{ScriptsArgs, ScriptsWhat, SourceArgs};
 use crate::diagnostic::Result;
 use crate::embedded::sha256;
 use crate::io::{clock, fs};
 use crate::scripts::{self, Key, LIST, read_exported, read_passphrase};
-use crate::selection::read_trees;
+use crate::selection::read_sources;
 use crate::ui::Printer;
 use crate::verify::authenticode::Policy;
 use crate::verify::chain::PinnedRoots;
@@ -26,8 +26,8 @@ pub struct ScriptsOutput {
     pub files: BTreeMap<String, String>,
 }
 
-pub(super) fn scripts(args: &ScriptsArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    let trees = read_trees(manifests)?;
+pub(super) fn scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let trees = read_sources(sources)?;
     match &args.what {
         ScriptsWhat::Export { out, force } => {
             let files = scripts::exported(&trees.provisioners);

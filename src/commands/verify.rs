@@ -1,16 +1,15 @@
 //! `imagegen verify`.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use crate::cli::VerifyArgs;
+use crate::cli::{SourceArgs, VerifyArgs};
 use crate::diagnostic::Result;
 use crate::inspect::{Inspected, VerifyOutput, WholeOutput, format_proof, inspect_file};
-use crate::selection::read_trees;
+use crate::selection::read_sources;
 use crate::ui::Printer;
 
-pub(super) fn verify(args: &VerifyArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
-    match inspect_file(args, &read_trees(manifests)?)? {
+pub(super) fn verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    match inspect_file(args, &read_sources(sources)?)? {
         Inspected::File(output) => {
             printer.result(&output, || format_file(&output))?;
             Ok(output.require_proofs()?)

@@ -122,8 +122,8 @@ mod tests {
         let utf16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let cases: [(&[u8], &str); 7] = [
             (&utf16, "the file is UTF-16; save it as UTF-8"),
-            (b"target: azure\n", "the file is YAML; write it as JSON"),
-            (b"---\ntarget: azure\n", "the file is YAML; write it as JSON"),
+            (b"target: host\n", "the file is YAML; write it as JSON"),
+            (b"---\ntarget: host\n", "the file is YAML; write it as JSON"),
             (b"\n", "the file is empty"),
             (b"{ // target\n}", "JSON has no comments; remove them"),
             (b"{\"left\": \xff}", "the file is not UTF-8"),

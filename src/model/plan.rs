@@ -11,8 +11,8 @@ use super::component::{Authenticode, ChecksumFile, Confidence, Member, PayloadKi
 use super::evidence::Evidence;
 use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
-use super::policy::PolicyUsed;
 use super::pod_network::PodNetwork;
+use super::policy::PolicyUsed;
 use super::resource::PinAlgorithm;
 use super::selection::{ImageDefinition, Proxy};
 use super::signing::Signing;

@@ -17,7 +17,7 @@ use super::version::Version;
 /// `imagegen.json`, and equally what the flags say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(expecting = "an object such as `{\"target\": \"azure\"}`")]
+#[serde(expecting = "an object such as `{\"target\": \"host\"}`")]
 pub struct ImageDefinition {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
@@ -162,7 +162,7 @@ pub struct OwnFile<'a> {
 /// Another Packer or other plugins than the catalog pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(expecting = "an object such as `{\"plugins\": {\"azure\": \"1.4.5\"}}`")]
+#[serde(expecting = "an object such as `{\"version\": \"1.12.0\"}`")]
 pub struct PackerChoice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,

@@ -40,7 +40,7 @@ impl Classify for UrlError {
     }
 }
 
-/// Parameters of signed URLs and tokens, in lower case: Azure and Google shared access, Amazon's older
+/// Parameters of signed URLs and tokens, in lower case: Microsoft's and Google's shared access, Amazon's older
 /// signatures and CloudFront, and common names of tokens.
 const SECRET_PARAMETERS: &[&str] = &[
     "access_token",

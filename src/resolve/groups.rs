@@ -56,9 +56,7 @@ pub(super) fn choose(
         let named = || {
             group.alternatives.iter().flatten().any(|part| selection.components.contains_key(&part.component))
         };
-        if !situation.holds(&group.when)
-            || (group.by_network && !network.components.contains(&group.name))
-        {
+        if !situation.holds(&group.when) || (group.by_network && !network.components.contains(&group.name)) {
             continue;
         }
         if group.on_request && !named() {

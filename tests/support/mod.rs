@@ -106,6 +106,16 @@ impl Test {
         ran
     }
 
+    /// Another run in the same folder, which succeeds, and what it prints.
+    #[track_caller]
+    pub fn prints(&self, line: &str) -> String {
+        let mut command = self.command();
+        command.args(line.split_whitespace());
+        let Output { status, stdout, stderr } = command.output().expect("the program starts");
+        assert!(status.success(), "{line}: {}", String::from_utf8_lossy(&stderr));
+        String::from_utf8(stdout).expect("UTF-8")
+    }
+
     /// The run fails with this code and says each of these.
     #[track_caller]
     pub fn fails(&self, code: i32, said: &[&str]) -> Ran {

@@ -28,9 +28,9 @@ fn other_format(bytes: &[u8]) -> Option<&'static str> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Some("the file is not UTF-8; save it as UTF-8") };
     let text = text.trim_start();
     if text.is_empty() {
-        return Some("the file is empty; expected a JSON object such as `{\"target\": \"azure\"}`");
+        return Some("the file is empty; expected a JSON object such as `{\"target\": \"host\"}`");
     }
-    is_yaml(text).then_some("the file is YAML; write it as JSON, such as `{\"target\": \"azure\"}`")
+    is_yaml(text).then_some("the file is YAML; write it as JSON, such as `{\"target\": \"host\"}`")
 }
 
 fn comment(error: &serde_json::Error, bytes: &[u8]) -> Option<&'static str> {

@@ -1,0 +1,315 @@
+//! Everything that a user or a contributor can add with files alone: a component with its step, a Kubernetes line,
+//! a Windows release, a target, a pod network. Each is planned, predicted, rendered, explained, listed and linted.
+//!
+//! A resource type is left out: it needs Rust and PowerShell.
+
+use imagegen::cli::SourceArgs;
+use imagegen::embedded::Tree;
+use imagegen::model::selection::ImageDefinition;
+use imagegen::selection::{read_sources, resolve_plan};
+use serde_json::{Value, json};
+
+use crate::support::{Test, present};
+
+const OWN: &str = "--manifests catalog --targets targets --steps steps";
+
+/// A folder with the catalog, and empty places for targets and steps.
+fn exported() -> Test {
+    let mut test = Test::new();
+    for (path, bytes) in Tree::manifests().files() {
+        test = test.file(&format!("catalog/{path}"), std::str::from_utf8(&bytes).expect("UTF-8"));
+    }
+    for folder in ["targets", "steps"] {
+        std::fs::create_dir_all(test.folder.join(folder)).expect("folder");
+    }
+    test
+}
+
+fn edit(test: Test, path: &str, change: impl Fn(&mut Value)) -> Test {
+    let mut value: Value = serde_json::from_slice(&test.read(path)).expect("JSON");
+    change(&mut value);
+    test.file(path, &value.to_string())
+}
+
+/// Files of a target of ours below `targets/<name>/`, changed as text.
+fn target(mut test: Test, from: &str, name: &str, change: impl Fn(&str, &str) -> String) -> Test {
+    let packer = Tree::packer();
+    for path in packer.list(&format!("targets/{from}")) {
+        let file = path.rsplit('/').next().expect("name");
+        let text = std::str::from_utf8(packer.get(&path).expect("file")).expect("UTF-8");
+        test = test.file(&format!("targets/{name}/{file}"), &change(file, text));
+    }
+    test
+}
+
+fn machine(test: &Test, selection: &str) -> Value {
+    let text = test.prints(&format!("plan --state --format json {selection} {OWN}"));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn content<'a>(machine: &'a Value, path: &str) -> &'a str {
+    let files = present(machine, "file").into_iter();
+    let found = files.filter(|file| file["path"] == path).filter_map(|file| file["content"].as_str()).next();
+    found.unwrap_or_else(|| panic!("no {path}"))
+}
+
+fn lint(test: &Test) {
+    test.prints(&format!("catalog lint {OWN}"));
+}
+
+fn component(name: &str) -> String {
+    json!({
+        "name": name, "summary": "A program of a user", "license": "MIT", "purl": "pkg:generic/own@{version}",
+        "choices": [{
+            "kubernetes": "*", "default": "2.0.0", "allowed": ">=1.0.0", "reason": "the newest",
+            "source": "https://example.com/releases",
+        }],
+        "contents": { "reason": "asked for: an example", "source": "https://example.com" },
+        "releases": [{
+            "versions": "*", "kind": "exe", "source": "https://example.com/releases",
+            "url": format!("https://artifacts.example.com/{{version}}/{name}.exe"),
+        }],
+        "pins": [{
+            "version": "2.0.0", "algorithm": "sha256", "digest": "0123456789abcdef".repeat(4),
+            "confidence": "high", "source": ["https://example.com/releases"],
+        }],
+    })
+    .to_string()
+}
+
+fn step(id: &str, component: &str, resources: &[Value]) -> String {
+    let mut all = vec![json!({
+        "name": "program", "type": "artifact", "each": format!("downloads.{component}"), "source": "https://example.com",
+        "properties": {
+            "path": format!("{{{{ paths.kubernetes }}}}\\{component}.exe"), "url": "{{ item.url }}",
+            "algorithm": "{{ item.algorithm }}", "digest": "{{ item.digest }}",
+        },
+    })];
+    all.extend_from_slice(resources);
+    json!({
+        "id": id, "summary": "What a user adds", "phase": "install", "when": { "component": [component] },
+        "resources": all,
+    })
+    .to_string()
+}
+
+#[test]
+fn a_component_is_its_file_and_a_step() {
+    let test = exported()
+        .file("catalog/components/agent.json", &component("agent"))
+        .file("steps/905-agent.json", &step("agent", "agent", &[]));
+    lint(&test);
+    assert!(test.prints(&format!("list components {OWN}")).lines().any(|line| line.starts_with("agent ")));
+    assert!(test.prints(&format!("explain agent {OWN}")).contains("A program of a user"));
+    for target in ["host", "azure"] {
+        let without = format!("--target {target} --k8s 1.36.4");
+        let with = format!("{without} --component agent=2.0.0");
+        assert!(!test.prints(&format!("plan {without} {OWN}")).contains("agent.exe"));
+        assert!(test.prints(&format!("plan {with} {OWN}")).contains("What a user adds"));
+        let machine = machine(&test, &with);
+        let programs = present(&machine, "artifact");
+        let program = programs.iter().find(|it| it["path"] == r"C:\k\agent.exe").expect("the program");
+        assert_eq!(program["url"], "https://artifacts.example.com/2.0.0/agent.exe");
+        test.prints(&format!("build --no-bake --out {target} {with} {OWN}"));
+        assert!(test.text(&format!("{target}/guest-plan.json")).contains(r#""agent/program""#));
+    }
+}
+
+/// What the user brings is part of the digest in the lock: a lock of other files is stale.
+#[test]
+fn a_lock_notices_a_changed_step() {
+    let digest = |summary: &str| {
+        let step = step("agent", "agent", &[]).replace("What a user adds", summary);
+        let test = Test::new().file("steps/905-agent.json", &step);
+        let sources = SourceArgs { steps: Some(test.folder.join("steps")), ..SourceArgs::default() };
+        let trees = read_sources(&sources).expect("trees");
+        let definition = ImageDefinition { target: Some("host".to_owned()), ..ImageDefinition::default() };
+        resolve_plan(&definition, &trees).expect("a plan").catalog
+    };
+    assert_eq!(digest("one"), digest("one"));
+    assert_ne!(digest("one"), digest("two"));
+}
+
+#[test]
+fn files_that_are_no_steps_and_no_targets_are_refused() {
+    for (file, flag) in [
+        ("steps/engine/Engine.psm1", "--steps"),
+        ("steps/agent.json", "--steps"),
+        ("targets/target.json", "--targets"),
+        ("targets/cloud/source.pkr.hcl", "--targets"),
+    ] {
+        let test = exported().file(file, "{}").line("list targets").line(OWN);
+        test.fails(3, &[flag, "has no place there", "hint:"]);
+    }
+    Test::new().line("list targets --steps nope").fails(3, &["--steps", "nope"]);
+}
+
+#[test]
+fn a_component_without_a_step_is_refused() {
+    let test = exported().file("catalog/components/agent.json", &component("agent"));
+    let line = format!("plan --target host --k8s 1.36.4 --component agent=2.0.0 {OWN}");
+    test.line(&line).fails(6, &["component agent is in the plan, but no step installs it"]);
+}
+
+#[test]
+fn a_kubernetes_line_is_its_file_and_entries_of_the_programs() {
+    let line = json!({ "minor": "1.38", "patches": ["1.38.0"], "source": "https://example.com/releases" });
+    let test = exported().file("catalog/kubernetes/lines/1.38.json", &line.to_string());
+    let test = edit(test, "catalog/kubernetes/programs.json", |programs| {
+        let surveyed = programs["surveyed"].as_array_mut().expect("surveys");
+        surveyed.push(json!({ "minor": "1.38", "release": "1.38.0" }));
+    });
+    let test = edit(test, "catalog/components/kubelet.json", |kubelet| {
+        let pins = kubelet["pins"].as_array_mut().expect("pins");
+        pins.push(json!({
+            "version": "1.38.0", "algorithm": "sha256", "digest": "fedcba9876543210".repeat(4),
+            "confidence": "high", "source": ["https://example.com/releases"],
+        }));
+    });
+    lint(&test);
+    assert!(test.prints(&format!("list kubernetes {OWN}")).contains("1.38.0"));
+    let plan = test.prints(&format!("plan --target azure --k8s stable {OWN}"));
+    assert!(plan.contains("Kubernetes 1.38.0") && !plan.contains("not surveyed"), "{plan}");
+    let explained = test.prints(&format!("explain kubelet --target azure --k8s 1.38 {OWN}"));
+    assert!(explained.contains("for Kubernetes 1.38") || explained.contains("1.38.0"), "{explained}");
+    let services = machine(&test, "--target host --k8s 1.38 --host-access services");
+    assert!(present(&services, "service").iter().any(|service| service["serviceName"] == "kubelet"));
+    test.prints(&format!("build --no-bake --out o --target azure --k8s 1.38 {OWN}"));
+    assert!(test.text("o/guest-plan.json").contains("v1.38.0"));
+}
+
+#[test]
+fn a_windows_release_is_its_file_and_a_line_of_each_target() {
+    let test = target(exported(), "azure", "azure", |file, text| {
+        let mut value = text.to_owned();
+        if file == "windows.json" {
+            let mut windows: Value = serde_json::from_str(text).expect("JSON");
+            windows["releases"]["2028"] = windows["releases"]["2025"].clone();
+            value = windows.to_string();
+        }
+        value
+    });
+    let mut release: Value = serde_json::from_slice(&test.read("catalog/windows/2025.json")).expect("JSON");
+    release["release"] = json!("2028");
+    release["title"] = json!("Windows Server 2028");
+    release["build"] = json!(30000);
+    release["kubernetes"] = json!([{ "versions": ">=1.36.0", "source": "https://example.com" }]);
+    let test = test.file("catalog/windows/2028.json", &release.to_string());
+    lint(&test);
+    assert!(test.prints(&format!("list windows {OWN}")).contains("Windows Server 2028 (build 30000"));
+    let selection = "--target azure --k8s 1.36.4 --windows 2028";
+    assert!(test.prints(&format!("plan {selection} {OWN}")).contains("Windows Server 2028"));
+    assert!(machine(&test, selection)["resources"].as_array().is_some_and(|all| all.len() > 100));
+    let setting = release["registry"][0]["name"].as_str().expect("a setting").to_owned();
+    assert!(test.prints(&format!("explain {setting} {selection} {OWN}")).contains(&setting));
+    test.prints(&format!("build --no-bake --out o {selection} {OWN}"));
+    assert!(test.text("o/imagegen.auto.pkrvars.json").contains("2028"));
+    let refused = test.line(&format!("plan --target azure --k8s 1.20.0 --windows 2028 {OWN}"));
+    refused.fails(3, &["not made for Windows 2028"]);
+}
+
+#[test]
+fn a_target_is_its_folder_and_the_component_of_its_plugin() {
+    let rename = |text: &str| {
+        text.replace("\"qemu\"", "\"cloud\"")
+            .replace("hashicorp/qemu", "example/cloud")
+            .replace("QEMU/KVM", "A cloud")
+            .replace("    qemu = {", "    cloud = {")
+    };
+    let test = target(exported(), "qemu", "cloud", |_, text| rename(text));
+    let plugin = test.text("catalog/components/packer-plugin-qemu.json");
+    let plugin = plugin.replace("packer-plugin-qemu", "packer-plugin-cloud");
+    let test = test.file("catalog/components/packer-plugin-cloud.json", &plugin);
+    lint(&test);
+    let listed = test.prints(&format!("list targets {OWN}"));
+    assert!(listed.contains("cloud ") && listed.contains("A cloud (cloud, plugin cloud"), "{listed}");
+    assert!(listed.contains("azure ") && listed.contains("qemu "), "{listed}");
+    let selection = "--target cloud --k8s 1.36.4 --windows 2025";
+    assert!(test.prints(&format!("plan {selection} {OWN}")).contains("A cloud, Windows Server 2025"));
+    assert!(machine(&test, selection)["resources"].as_array().is_some_and(|all| all.len() > 100));
+    assert!(test.prints(&format!("explain cpu_model {selection} {OWN}")).contains("cpu_model"));
+    test.prints(&format!("build --no-bake --out o {selection} {OWN}"));
+    assert!(test.text("o/source.pkr.hcl").contains(r#"source "cloud" "node""#));
+    assert!(test.text("o/build.pkr.hcl").contains(r#""source.cloud.node""#));
+    assert!(test.text("o/plugins.pkr.hcl").contains("github.com/example/cloud"));
+    let unknown = Test::new().line("plan --k8s 1.36.4 --target cloud");
+    unknown.fails(3, &["unknown target `cloud`"]);
+}
+
+fn with_mesh() -> Test {
+    let network = json!({
+        "name": "mesh", "title": "A network of a user", "overlay": true, "components": ["mesh-cni"],
+        "hnsNetwork": "Mesh", "node": { "configuration": "10-mesh.conf", "sourceEndpoint": "Mesh_ep" },
+        "cluster": {
+            "sourceVip": { "hostprocess": "Mesh_ep" },
+            "files": [{
+                "file": "36-mesh.yaml", "summary": "the network's settings", "when": { "hostAccess": ["hostprocess"] },
+                "source": "https://example.com",
+            }],
+        },
+        "source": "https://example.com",
+    });
+    let manifest = "apiVersion: {{ api.ConfigMap | json }}\nkind: ConfigMap\nmetadata:\n  name: mesh\n  \
+                    namespace: kube-system\ndata:\n  pods: {{ network.pods | json }}\n";
+    let configuration = json!({
+        "name": "configuration", "type": "file", "source": "https://example.com",
+        "properties": {
+            "path": "{{ paths.cniTemplates }}\\10-mesh.conf", "ensure": "present",
+            "content": { "template": "mesh.conf" },
+        },
+    });
+    exported()
+        .file("catalog/networks/mesh.json", &network.to_string())
+        .file("catalog/cluster/36-mesh.yaml", manifest)
+        .file("catalog/components/mesh-cni.json", &component("mesh-cni"))
+        .file("steps/081-mesh.json", &step("mesh", "mesh-cni", &[configuration]))
+        .file(
+            "steps/templates/mesh.conf",
+            r#"{ "cniVersion": "0.3.0", "name": "{{ cni.hnsNetwork }}", "type": "mesh", "subnet": "@NODE_POD_NETWORK@" }"#,
+        )
+}
+
+#[test]
+fn a_pod_network_is_an_entry_with_components_a_step_and_templates() {
+    let test = with_mesh();
+    lint(&test);
+    assert!(test.prints(&format!("list networks {OWN}")).contains("A network of a user"));
+    assert!(test.prints(&format!("explain mesh {OWN}")).contains("components: mesh-cni"));
+    let selection = "--target azure --k8s 1.36.4 --cni mesh --host-access services";
+    assert!(test.prints(&format!("plan {selection} {OWN}")).contains("CNI mesh"));
+    let machine = machine(&test, selection);
+    let joined = content(&machine, r"C:\imagegen\node.conf");
+    for line in
+        [r"network=C:\k\cni\10-mesh.conf", "sourceEnd=Mesh_ep", "proxyArgument=--source-vip=@SOURCE_VIP@"]
+    {
+        assert!(joined.lines().any(|found| found == line), "no {line} in {joined}");
+    }
+    assert!(content(&machine, r"C:\k\cni\10-mesh.conf").contains(r#""name": "Mesh""#));
+    let services = present(&machine, "service");
+    let proxy = services.iter().find(|service| service["serviceName"] == "kube-proxy").expect("kube-proxy");
+    let arguments = proxy["arguments"].as_array().expect("arguments");
+    assert!(arguments.contains(&json!("--network-name=Mesh")), "{arguments:?}");
+    assert!(present(&machine, "artifact").iter().any(|it| it["path"] == r"C:\k\mesh-cni.exe"));
+    assert!(present(&machine, "firewallRule").iter().any(|it| it["localPort"] == json!(["4789"])));
+    test.prints(&format!("build --no-bake --out o {selection} {OWN}"));
+    assert!(test.text("o/guest-plan.json").contains("mesh/configuration"));
+    let cluster = format!("--k8s 1.36.4 --cni mesh {OWN}");
+    let manifests = test.prints(&format!("cluster-manifests --endpoint api.example.com:6443 {cluster}"));
+    assert!(manifests.contains("name: mesh") && manifests.contains("--network-name=Mesh"), "{manifests}");
+    assert!(test.prints(&format!("conformance {cluster}")).contains("kube-proxy"));
+    let misspelt = test.line(&format!("plan --target host --k8s 1.36.4 --cni mehs {OWN}"));
+    misspelt.fails(3, &["unknown pod network `mehs`", "did you mean `mesh`?"]);
+}
+
+#[test]
+fn the_lint_knows_what_a_pod_network_needs() {
+    let test = edit(with_mesh(), "catalog/networks/mesh.json", |network| {
+        network["components"] = json!(["mesh-cni", "nssm", "nothing"]);
+        network["cluster"]["configurations"] = json!([{ "file": "cni/none.json" }]);
+    });
+    let ran = test.line(&format!("catalog lint {OWN}")).fails(3, &[]);
+    for part in ["nssm is no group", "nothing is no group", "no cluster/cni/none.json"] {
+        assert!(ran.stdout.contains(part), "{}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("mesh-cni is"), "{}", ran.stdout);
+}
