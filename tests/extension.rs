@@ -36,20 +36,20 @@ fn target(mut test: Test, from: &str, name: &str, change: impl Fn(&str, &str) ->
     let packer = Tree::packer();
     for path in packer.list(&format!("targets/{from}")) {
         let file = path.rsplit('/').next().expect("name");
-        let text = std::str::from_utf8(packer.get(&path).expect("file")).expect("UTF-8");
-        test = test.file(&format!("targets/{name}/{file}"), &change(file, text));
+        let content = std::str::from_utf8(packer.get(&path).expect("file")).expect("UTF-8");
+        test = test.file(&format!("targets/{name}/{file}"), &change(file, content));
     }
     test
 }
 
 fn machine(test: &Test, selection: &str) -> Value {
-    let text = test.prints(&format!("plan --state --format json {selection} {OWN}"));
-    serde_json::from_str(&text).expect("JSON")
+    let printed = test.prints(&format!("plan --state --format json {selection} {OWN}"));
+    serde_json::from_str(&printed).expect("JSON")
 }
 
 fn content<'a>(machine: &'a Value, path: &str) -> &'a str {
     let files = present(machine, "file").into_iter();
-    let found = files.filter(|file| file["path"] == path).filter_map(|file| file["content"].as_str()).next();
+    let found = files.filter(|file| file["path"] == path).find_map(|file| file["content"].as_str());
     found.unwrap_or_else(|| panic!("no {path}"))
 }
 
@@ -305,7 +305,8 @@ fn a_pod_network_is_an_entry_with_components_a_step_and_templates() {
 fn the_lint_knows_what_a_pod_network_needs() {
     let test = edit(with_mesh(), "catalog/networks/mesh.json", |network| {
         network["components"] = json!(["mesh-cni", "nssm", "nothing"]);
-        network["cluster"]["configurations"] = json!([{ "file": "cni/none.json", "source": "https://example.com" }]);
+        network["cluster"]["configurations"] =
+            json!([{ "file": "cni/none.json", "source": "https://example.com" }]);
     });
     let ran = test.line(&format!("catalog lint {OWN}")).fails(3, &[]);
     for part in ["nssm is no group", "nothing is no group", "no cluster/cni/none.json"] {
