@@ -20,7 +20,7 @@ variable "vm_size" {
 
 variable "polling_duration_timeout" {
   type        = string
-  description = "How long one Azure operation may take."
+  description = "Timeout of one Azure operation."
 
   validation {
     condition     = can(regex("^([0-9]+[hms])+$", var.polling_duration_timeout))

@@ -105,7 +105,7 @@ variable "cpus" {
 
 variable "cpu_model" {
   type        = string
-  description = "Processor model; the default has every instruction that the host can give."
+  description = "Processor model; the default offers all instructions of the host."
 
   validation {
     condition     = can(regex("^[A-Za-z0-9_.,+=-]+$", var.cpu_model))
