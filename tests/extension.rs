@@ -205,7 +205,7 @@ fn a_windows_release_is_its_file_and_a_line_of_each_target() {
     test.prints(&format!("build --no-bake --out o {selection} {OWN}"));
     assert!(test.text("o/imagegen.auto.pkrvars.json").contains("2028"));
     let refused = test.line(&format!("plan --target azure --k8s 1.20.0 --windows 2028 {OWN}"));
-    refused.fails(3, &["not made for Windows 2028"]);
+    refused.fails(3, &["does not support Windows 2028"]);
 }
 
 #[test]
