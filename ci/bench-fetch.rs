@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use imagegen::fetch::{Fetcher, MAX_SIZE, Request};
-use imagegen::io::fs::digests;
+use imagegen::io::fs::digest_file;
 use imagegen::io::http::{Http, Options};
 use imagegen::io::store::Store;
 use imagegen::model::resource::PinAlgorithm;
@@ -18,7 +18,7 @@ fn main() -> anyhow::Result<()> {
         ["fetch", store, jobs, files @ ..] => fetch(store, jobs.parse().context("jobs")?, files),
         ["hash", files @ ..] => {
             for file in files {
-                println!("{}", digests(Path::new(file))?.sha256);
+                println!("{}", digest_file(Path::new(file))?.sha256);
             }
             Ok(())
         }
@@ -40,7 +40,7 @@ fn fetch(store: &str, jobs: usize, files: &[&str]) -> anyhow::Result<()> {
         })
         .collect();
     let fetcher = Fetcher::new(Http::new(Options::default())?, Store::open(PathBuf::from(store))?)?;
-    for outcome in fetcher.fetch(&requests, jobs, &Downloads::silent()) {
+    for outcome in fetcher.fetch_all(&requests, jobs, &Downloads::new_silent()) {
         println!("{}", outcome?.sha256());
     }
     Ok(())

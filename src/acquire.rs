@@ -25,7 +25,7 @@ pub use network::{
     absolute_path, open_fetcher, open_store, read_headers, request_artifact, request_user_files,
 };
 pub use prove::{
-    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, prove_again, write_proofs,
+    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, reprove_artifact, write_proofs,
 };
 pub use tools::{PlannedTools, ToolError, Tools, acquire_tools, plan_tools};
 
@@ -81,13 +81,15 @@ impl Acquirer<'_> {
         artifacts: &[&PlannedArtifact],
         scope: ProofScope,
     ) -> Result<Vec<VerifiedArtifact>> {
-        let requests =
-            artifacts.iter().map(|artifact| self.request(artifact)).collect::<Result<Vec<Request>>>()?;
+        let requests = artifacts
+            .iter()
+            .map(|artifact| self.create_request(artifact))
+            .collect::<Result<Vec<Request>>>()?;
         let files = self.fetch_files(&requests)?;
         let tree = self.trees.catalog.tree();
         let (keys, roots) = (Keys::read(tree)?, PinnedRoots::read(tree)?);
         let Self { fetcher, policy, .. } = *self;
-        let trust = Trust { fetcher, policy, keys: &keys, roots: &roots, now: clock::now() };
+        let trust = Trust { fetcher, policy, keys: &keys, roots: &roots, now: clock::current_time() };
         let pairs = artifacts.iter().zip(&files);
         let outcomes =
             pairs.map(|(artifact, fetched)| prove::prove_artifact(artifact, fetched, scope, trust));
@@ -99,7 +101,7 @@ impl Acquirer<'_> {
     pub fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
         let total = requests.iter().filter_map(|request| request.size).sum();
         let downloads = Downloads::new(self.printer, requests.len(), total);
-        collect_outcomes(self.fetcher.fetch(requests, self.jobs, &downloads), self.printer)
+        collect_outcomes(self.fetcher.fetch_all(requests, self.jobs, &downloads), self.printer)
     }
 
     /// Files that the image definition pins by its own digests.
@@ -110,7 +112,7 @@ impl Acquirer<'_> {
         self.fetch_files(&request_user_files(selection)?)
     }
 
-    fn request(&self, artifact: &PlannedArtifact) -> Result<Request> {
+    fn create_request(&self, artifact: &PlannedArtifact) -> Result<Request> {
         let mut request = request_artifact(artifact, self.trees)?;
         let stored = self.find_stored(artifact, &request);
         request.digests.extend(stored);
@@ -121,12 +123,12 @@ impl Acquirer<'_> {
     /// Without that signature the file itself is downloaded: the publisher may contradict itself.
     fn find_stored(&self, artifact: &PlannedArtifact, request: &Request) -> Option<(PinAlgorithm, String)> {
         let store = self.fetcher.store();
-        let signs = artifact.signatures.iter().any(|signature| signature.kind.over_checksums());
+        let signs = artifact.signatures.iter().any(|signature| signature.kind.signs_checksums());
         if artifact.is_pinned() || !signs || store.find_url(&artifact.url).is_none() {
             return None;
         }
         let mut stated = prove::read_stated_digests(artifact, &request.headers, self.fetcher).into_iter();
-        stated.find(|(algorithm, digest)| store.find(*algorithm, digest).is_some())
+        stated.find(|(algorithm, digest)| store.find_object(*algorithm, digest).is_some())
     }
 }
 
@@ -151,7 +153,7 @@ pub fn collect_outcomes<T, E: Into<Error>>(
     }
     let mut failures = failures.into_iter();
     let Some(first) = failures.next() else { return Ok(values) };
-    failures.for_each(|other| printer.error(&other.to_string()));
+    failures.for_each(|other| printer.print_error(&other.to_string()));
     Err(first)
 }
 
@@ -188,7 +190,7 @@ pub fn pin_plan(plan: &mut Plan, scope: PinScope, acquirer: &Acquirer<'_>) -> Re
     }
     let verified = acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Publisher)?;
     for proven in &verified {
-        acquirer.printer.note(&format!("proven: {}", proven.summary()));
+        acquirer.printer.print_note(&format!("proven: {}", proven.format_summary()));
         let proven = proven.artifact();
         for artifact in plan.groups.iter_mut().flat_map(|group| &mut group.artifacts) {
             if artifact.component == proven.component && artifact.url == proven.url {
@@ -196,7 +198,7 @@ pub fn pin_plan(plan: &mut Plan, scope: PinScope, acquirer: &Acquirer<'_>) -> Re
             }
         }
     }
-    plan.forget_unpinned();
+    plan.drop_pin_warnings();
     Ok(verified)
 }
 

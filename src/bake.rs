@@ -19,7 +19,7 @@ use crate::model::plan::Plan;
 use crate::model::target::ImageTarget;
 use crate::ui::Printer;
 
-pub use condense::condense;
+pub use condense::condense_line;
 pub use results::{BakedImage, BuiltArtifact, BuiltFile, CheckReport, CheckedResource};
 
 /// What a bake leaves beside the workspace's own files.
@@ -32,9 +32,9 @@ pub const TRACES: &[&str] =
 pub enum BakeError {
     #[error("Packer not found: {}; the workspace was written", .0.display())]
     NoPacker(PathBuf),
-    #[error("packer {step} failed with exit code {code}{}", shown(.last))]
+    #[error("packer {step} failed with exit code {code}{}", format_lines(.last))]
     Failed { step: String, code: i32, last: Vec<String>, log: PathBuf },
-    #[error("packer {step} was killed{}", shown(.last))]
+    #[error("packer {step} was killed{}", format_lines(.last))]
     Killed { step: String, last: Vec<String> },
     #[error("packer build succeeded, but its manifest has no image: {reason}")]
     NoImage { reason: String },
@@ -82,7 +82,7 @@ impl Classify for BakeError {
     }
 }
 
-fn shown(last: &[String]) -> String {
+fn format_lines(last: &[String]) -> String {
     last.iter().map(|line| format!("\n  {line}")).collect()
 }
 
@@ -126,55 +126,59 @@ impl Bake<'_> {
         }
         let log = self.folder.join("packer.log");
         for name in ["packer-manifest.json", "check-report.json", "image.json"] {
-            fs::remove_if_there(&self.folder.join(name))?;
+            fs::remove_if_exists(&self.folder.join(name))?;
         }
         let mut session = Session {
             program,
             folder: self.folder.to_owned(),
-            environment: packer_environment(
+            environment: build_environment(
                 plan,
                 self.proven.artifacts(),
                 self.environment,
                 self.tools.plugins.as_deref(),
             ),
-            secrets: secrets(plan, self.environment),
+            secrets: collect_secrets(plan, self.environment),
             interactive: self.on_error == OnError::Ask,
             log: fs::Log::create(&log)?,
             log_path: log,
             printer: self.printer,
         };
-        session.step("init", &["."])?;
-        session.step("validate", &["."])?;
+        session.run_step("init", &["."])?;
+        session.run_step("validate", &["."])?;
         let on_error = format!("-on-error={}", self.on_error);
-        let built = session.step("build", &["-color=false", &on_error, "."]);
-        finish(self.proven, self.folder, built)
+        let built = session.run_step("build", &["-color=false", &on_error, "."]);
+        read_results(self.proven, self.folder, built)
     }
 }
 
 /// Reads what the build left, also when it failed: the sealing phase ends a build whose checks
 /// did, and then the report says why.
-fn finish(proven: &ProvenPlan, folder: &Path, built: Result<(), BakeError>) -> Result<BakedImage, BakeError> {
+fn read_results(
+    proven: &ProvenPlan,
+    folder: &Path,
+    built: Result<(), BakeError>,
+) -> Result<BakedImage, BakeError> {
     let built = match built {
         Err(stopped @ (BakeError::Interrupted | BakeError::Killed { .. })) => return Err(stopped),
         built => built,
     };
-    let report = results::check_report(folder)?;
+    let report = results::read_check_report(folder)?;
     if let Some(report) = &report
         && !report.passed
     {
-        return Err(BakeError::Checks(report.failures()));
+        return Err(BakeError::Checks(report.list_failures()));
     }
     built?;
     let Some(report) = report else {
         return Err(BakeError::Report("the machine sent none".to_owned()));
     };
-    let image = results::baked_image(proven.plan(), proven.lock(), folder, &report)?;
-    fs::write(&folder.join("image.json"), crate::model::json::pretty(&image).as_bytes())?;
+    let image = results::read_baked_image(proven.plan(), proven.lock(), folder, &report)?;
+    fs::write_file(&folder.join("image.json"), crate::model::json::format_json(&image).as_bytes())?;
     Ok(image)
 }
 
 /// Packer's environment: nobody's home page is asked, variables come under Packer's own names.
-fn packer_environment(
+fn build_environment(
     plan: &Plan,
     verified: &[VerifiedArtifact],
     environment: &Environment,
@@ -206,7 +210,7 @@ fn packer_environment(
     result
 }
 
-fn secrets(plan: &Plan, environment: &Environment) -> Vec<String> {
+fn collect_secrets(plan: &Plan, environment: &Environment) -> Vec<String> {
     plan.target
         .variables
         .iter()
@@ -229,8 +233,8 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn step(&mut self, step: &str, arguments: &[&str]) -> Result<(), BakeError> {
-        self.printer.note(&format!("packer {step}"));
+    fn run_step(&mut self, step: &str, arguments: &[&str]) -> Result<(), BakeError> {
+        self.printer.print_note(&format!("packer {step}"));
         let run = Run {
             program: self.program.clone(),
             arguments: std::iter::once(step).chain(arguments.iter().copied()).map(OsString::from).collect(),
@@ -239,14 +243,14 @@ impl Session<'_> {
             interactive: self.interactive,
             input: None,
         };
-        let mut progress = self.printer.progress();
+        let mut progress = self.printer.start_progress();
         let mut last: Vec<String> = Vec::new();
-        let outcome = exec::run(&run, |line| {
-            let line = blotted(line, &self.secrets);
-            self.log.line(&line);
-            match condense(&line) {
-                Some(text) => progress.passed(&text),
-                None => progress.at(line.trim()),
+        let outcome = exec::run_program(&run, |line| {
+            let line = redact_secrets(line, &self.secrets);
+            self.log.write_line(&line);
+            match condense_line(&line) {
+                Some(text) => progress.show_milestone(&text),
+                None => progress.show_status(line.trim()),
             }
             if !line.trim().is_empty() {
                 last.push(line);
@@ -256,10 +260,10 @@ impl Session<'_> {
             }
         });
         progress.finish();
-        self.judge(step, outcome?, last)
+        self.check_outcome(step, outcome?, last)
     }
 
-    fn judge(&self, step: &str, outcome: Outcome, last: Vec<String>) -> Result<(), BakeError> {
+    fn check_outcome(&self, step: &str, outcome: Outcome, last: Vec<String>) -> Result<(), BakeError> {
         let step = step.to_owned();
         match outcome {
             Outcome { interrupted: true, .. } => Err(BakeError::Interrupted),
@@ -272,6 +276,6 @@ impl Session<'_> {
     }
 }
 
-fn blotted(line: &str, secrets: &[String]) -> String {
+fn redact_secrets(line: &str, secrets: &[String]) -> String {
     secrets.iter().fold(line.to_owned(), |line, secret| line.replace(secret, "<sensitive>"))
 }

@@ -32,8 +32,8 @@ use crate::verify::ProofError;
 
 pub use gather::gather_bundle;
 pub use mirror::{Mirrored, extract_mirror};
-pub use read::{Opened, extract, verify};
-pub use write::{Content, Part, create, pack};
+pub use read::{Opened, extract_bundle, verify_bundle};
+pub use write::{Content, Part, create_bundle, write_zip};
 
 /// Name of the schema of `bundle.json`.
 pub const SCHEMA: &str = "imagegen.dev/bundle/v1";
@@ -139,7 +139,7 @@ impl Classify for BundleError {
 }
 
 /// What was proven, by component.
-pub(crate) fn evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
+pub(crate) fn collect_evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
     lock.artifacts
         .iter()
         .map(|artifact| (artifact.component.as_str(), artifact.evidence.as_slice()))
@@ -152,13 +152,13 @@ pub(crate) fn carried(url: &str) -> String {
 }
 
 /// Every URL that a lock speaks of: only for these may a bundle say what came from there.
-pub(crate) fn urls(lock: &Lock) -> Vec<String> {
-    let artifacts = lock.artifacts.iter().flat_map(urls_of).map(str::to_owned);
-    artifacts.chain(lock.selection.own_files().map(|file| file.url.into())).collect()
+pub(crate) fn collect_urls(lock: &Lock) -> Vec<String> {
+    let artifacts = lock.artifacts.iter().flat_map(list_artifact_urls).map(str::to_owned);
+    artifacts.chain(lock.selection.user_files().map(|file| file.url.into())).collect()
 }
 
 /// The URLs of an artifact and of what proves it.
-pub(crate) fn urls_of(artifact: &PlannedArtifact) -> Vec<&str> {
+pub(crate) fn list_artifact_urls(artifact: &PlannedArtifact) -> Vec<&str> {
     let mut urls = vec![artifact.url.as_str()];
     urls.extend(artifact.checksums.iter().map(|file| file.url.as_str()));
     for signature in &artifact.signatures {

@@ -20,12 +20,12 @@ use crate::model::feature::{Feature, Features};
 use crate::model::json::JsonError;
 use crate::model::kubernetes::{FlagTable, KubernetesLine, LineFile, ProgramTable, Support, SurveyList};
 use crate::model::line::Minor;
-use crate::model::names::did_you_mean;
+use crate::model::names::format_suggestion;
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Contents, Rules};
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
-pub use lint::{lint, lint_sources, names_notes};
+pub use lint::{lint_catalog, lint_sources, names_notes};
 
 const LINES: &str = "kubernetes/lines";
 const SUPPORT: &str = "kubernetes/support.json";
@@ -93,27 +93,27 @@ impl Catalog {
         &self.tree.label
     }
 
-    fn read<'a, T: Deserialize<'a>>(&'a self, path: &str) -> Result<T, CatalogError> {
+    fn read_json<'a, T: Deserialize<'a>>(&'a self, path: &str) -> Result<T, CatalogError> {
         self.tree
-            .json(path)?
+            .read_json(path)?
             .ok_or_else(|| CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() })
     }
 
     /// What messages call a file of the catalog.
     #[must_use]
-    pub fn file(&self, path: &str) -> String {
+    pub fn file_label(&self, path: &str) -> String {
         format!("{}/{path}", self.tree.label)
     }
 
     /// # Errors
     /// No such component, or its file is not a component.
-    pub fn component(&self, name: &str) -> Result<Rc<Component>, CatalogError> {
+    pub fn load_component(&self, name: &str) -> Result<Rc<Component>, CatalogError> {
         if let Some(component) = self.components.borrow().get(name) {
             return Ok(Rc::clone(component));
         }
         let names = self.component_names();
-        let path = Self::known("component", name, &names, "components")?;
-        let component: Component = self.read(&path)?;
+        let path = Self::find_path("component", name, &names, "components")?;
+        let component: Component = self.read_json(&path)?;
         self.check_name(&path, "name", name, &component.name)?;
         let component = Rc::new(component);
         self.components.borrow_mut().insert(name.to_owned(), Rc::clone(&component));
@@ -122,38 +122,43 @@ impl Catalog {
 
     #[must_use]
     pub fn component_names(&self) -> Vec<String> {
-        self.names("components")
+        self.list_names("components")
     }
 
     /// A Kubernetes line with everything that holds for it.
     ///
     /// # Errors
     /// No such line, or a table that it is made from cannot be read.
-    pub fn kubernetes(&self, minor: Minor) -> Result<KubernetesLine, CatalogError> {
-        line::assemble(&self.line_file(minor)?, &self.support()?, &self.windows_support()?)
-            .ok_or_else(|| CatalogError::NoPause { file: self.file(SUPPORT), minor })
+    pub fn load_kubernetes_line(&self, minor: Minor) -> Result<KubernetesLine, CatalogError> {
+        line::assemble_line(
+            &self.load_line_file(minor)?,
+            &self.load_support()?,
+            &self.load_windows_support()?,
+        )
+        .ok_or_else(|| CatalogError::NoPause { file: self.file_label(SUPPORT), minor })
     }
 
     /// # Errors
     /// No such line, or its file is not one.
-    pub fn line_file(&self, minor: Minor) -> Result<LineFile, CatalogError> {
+    pub fn load_line_file(&self, minor: Minor) -> Result<LineFile, CatalogError> {
         let name = minor.to_string();
-        let path = Self::known("Kubernetes version", &name, &self.names(LINES), LINES)?;
-        let line: LineFile = self.read(&path)?;
+        let path = Self::find_path("Kubernetes version", &name, &self.list_names(LINES), LINES)?;
+        let line: LineFile = self.read_json(&path)?;
         self.check_name(&path, "minor", &name, &line.minor.to_string())?;
         Ok(line)
     }
 
     /// # Errors
     /// The file is missing or not a support table.
-    pub fn support(&self) -> Result<Support, CatalogError> {
-        self.read(SUPPORT)
+    pub fn load_support(&self) -> Result<Support, CatalogError> {
+        self.read_json(SUPPORT)
     }
 
     /// Known lines, ascending.
     #[must_use]
     pub fn kubernetes_minors(&self) -> Vec<Minor> {
-        let mut minors: Vec<Minor> = self.names(LINES).iter().filter_map(|name| name.parse().ok()).collect();
+        let mut minors: Vec<Minor> =
+            self.list_names(LINES).iter().filter_map(|name| name.parse().ok()).collect();
         minors.sort();
         minors
     }
@@ -162,88 +167,88 @@ impl Catalog {
     ///
     /// # Errors
     /// The file is missing or not a table of programs.
-    pub fn programs(&self) -> Result<ProgramTable<'_>, CatalogError> {
-        self.read(PROGRAMS)
+    pub fn load_programs(&self) -> Result<ProgramTable<'_>, CatalogError> {
+        self.read_json(PROGRAMS)
     }
 
     /// Lines whose programs were surveyed. The rest of their table is not parsed.
     ///
     /// # Errors
     /// The file is missing or has no list of surveys.
-    pub fn surveys(&self) -> Result<SurveyList, CatalogError> {
-        self.read(PROGRAMS)
+    pub fn load_surveys(&self) -> Result<SurveyList, CatalogError> {
+        self.read_json(PROGRAMS)
     }
 
     /// Which Kubernetes releases each Windows release supports.
-    fn windows_support(&self) -> Result<Vec<WindowsSupport>, CatalogError> {
-        self.windows_names().iter().map(|name| self.read(&format!("windows/{name}.json"))).collect()
+    fn load_windows_support(&self) -> Result<Vec<WindowsSupport>, CatalogError> {
+        self.windows_names().iter().map(|name| self.read_json(&format!("windows/{name}.json"))).collect()
     }
 
     /// # Errors
     /// The file is missing or not a flag table.
-    pub fn flags(&self) -> Result<FlagTable, CatalogError> {
-        self.read(FLAGS)
+    pub fn load_flags(&self) -> Result<FlagTable, CatalogError> {
+        self.read_json(FLAGS)
     }
 
     /// # Errors
     /// No such release, or its file is not one.
-    pub fn windows(&self, release: &str) -> Result<WindowsRelease, CatalogError> {
-        let path = Self::known("Windows release", release, &self.windows_names(), "windows")?;
-        let windows: WindowsRelease = self.read(&path)?;
+    pub fn load_windows_release(&self, release: &str) -> Result<WindowsRelease, CatalogError> {
+        let path = Self::find_path("Windows release", release, &self.windows_names(), "windows")?;
+        let windows: WindowsRelease = self.read_json(&path)?;
         self.check_name(&path, "release", release, &windows.release)?;
         Ok(windows)
     }
 
     #[must_use]
     pub fn windows_names(&self) -> Vec<String> {
-        self.names("windows")
+        self.list_names("windows")
     }
 
     /// # Errors
     /// No such pod network, or its file is not one.
     pub fn network(&self, name: &str) -> Result<PodNetwork, CatalogError> {
-        let path = Self::known("pod network", name, &self.network_names(), "networks")?;
-        let network: PodNetwork = self.read(&path)?;
+        let path = Self::find_path("pod network", name, &self.network_names(), "networks")?;
+        let network: PodNetwork = self.read_json(&path)?;
         self.check_name(&path, "name", name, &network.name)?;
         Ok(network)
     }
 
     #[must_use]
     pub fn network_names(&self) -> Vec<String> {
-        self.names("networks")
+        self.list_names("networks")
     }
 
     /// # Errors
     /// The file is missing or not a set of rules.
-    pub fn rules(&self) -> Result<Rules, CatalogError> {
-        self.read("rules.json")
+    pub fn load_rules(&self) -> Result<Rules, CatalogError> {
+        self.read_json("rules.json")
     }
 
     /// Optional features, in the order of their file.
     ///
     /// # Errors
     /// The file is missing or not a table of features.
-    pub fn features(&self) -> Result<Vec<Feature>, CatalogError> {
-        Ok(self.read::<Features>("features.json")?.features)
+    pub fn load_features(&self) -> Result<Vec<Feature>, CatalogError> {
+        Ok(self.read_json::<Features>("features.json")?.features)
     }
 
     /// # Errors
     /// The file is missing or not a table of contents.
-    pub fn contents(&self) -> Result<Contents, CatalogError> {
-        self.read("contents.json")
+    pub fn load_contents(&self) -> Result<Contents, CatalogError> {
+        self.read_json("contents.json")
     }
 
     /// # Errors
     /// The file is missing or not an index of manifests.
-    pub fn cluster(&self) -> Result<ClusterIndex, CatalogError> {
-        self.read("cluster/index.json")
+    pub fn load_cluster_index(&self) -> Result<ClusterIndex, CatalogError> {
+        self.read_json("cluster/index.json")
     }
 
     /// A text of the catalog, such as a template.
     ///
     /// # Errors
     /// No such file, or one that is no text.
-    pub fn text(&self, path: &str) -> Result<&str, CatalogError> {
+    pub fn read_text(&self, path: &str) -> Result<&str, CatalogError> {
         let missing = || CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() };
         self.tree.get(path).and_then(|bytes| std::str::from_utf8(bytes).ok()).ok_or_else(missing)
     }
@@ -251,26 +256,31 @@ impl Catalog {
     /// Paths directly inside a folder of the catalog, sorted.
     #[must_use]
     pub fn files_in(&self, folder: &str) -> Vec<String> {
-        self.tree.list(folder)
+        self.tree.list_files(folder)
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
+    fn list_names(&self, folder: &str) -> Vec<String> {
         self.tree
-            .list(folder)
+            .list_files(folder)
             .iter()
             .filter_map(|path| path.rsplit('/').next()?.strip_suffix(".json"))
             .map(str::to_owned)
             .collect()
     }
 
-    fn known(what: &'static str, name: &str, names: &[String], folder: &str) -> Result<String, CatalogError> {
+    fn find_path(
+        what: &'static str,
+        name: &str,
+        names: &[String],
+        folder: &str,
+    ) -> Result<String, CatalogError> {
         if names.iter().any(|known| known == name) {
             return Ok(format!("{folder}/{name}.json"));
         }
         Err(CatalogError::Unknown {
             what,
             name: name.to_owned(),
-            suggestion: did_you_mean(name, names.iter().map(String::as_str)),
+            suggestion: format_suggestion(name, names.iter().map(String::as_str)),
         })
     }
 
@@ -284,6 +294,6 @@ impl Catalog {
         if name == found {
             return Ok(());
         }
-        Err(CatalogError::Name { file: self.file(path), field, found: found.to_owned() })
+        Err(CatalogError::Name { file: self.file_label(path), field, found: found.to_owned() })
     }
 }

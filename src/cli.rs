@@ -25,7 +25,7 @@ pub use join_data::JoinDataArgs;
 pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
 pub use selection::SelectionArgs;
-use selection::{component, pair};
+use selection::{parse_component, parse_pair};
 pub use verify::VerifyArgs;
 
 pub use bundle::{BundleArgs, BundleWhat};
@@ -57,7 +57,7 @@ pub struct Cli {
 ///
 /// # Errors
 /// Help, version, or an error of clap.
-pub fn parse() -> Result<Cli, clap::Error> {
+pub fn parse_cli() -> Result<Cli, clap::Error> {
     Cli::try_parse().map_err(|mut error| {
         if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
             let value = if value.contains("://") { strip_secrets(value) } else { value.clone() };

@@ -16,10 +16,10 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::guest::GuestError;
 use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
-use crate::model::names::did_you_mean;
+use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
 
-pub use facts::facts;
+pub use facts::collect_facts;
 pub use render::Renderer;
 
 /// What the user says of the cluster.
@@ -122,18 +122,18 @@ pub struct PlannedCheck {
 ///
 /// # Errors
 /// All that is wrong with the input, at once; the catalog's data or a template are wrong.
-pub fn manifests(
+pub fn render_manifests(
     input: &ClusterInput,
     plan: &Plan,
     catalog: &Catalog,
     paths: &Value,
 ) -> Result<Vec<Manifest>, ClusterError> {
-    let index = catalog.cluster()?;
+    let index = catalog.load_cluster_index()?;
     let mut problems = Vec::new();
     let known = list_files(&index, plan);
-    let files = chosen(input, plan, &known, &mut problems);
-    network::check(input, plan, &mut problems);
-    let facts = facts(input, plan, catalog, &index, paths, &mut problems)?;
+    let files = choose_files(input, plan, &known, &mut problems);
+    network::check_network(input, plan, &mut problems);
+    let facts = collect_facts(input, plan, catalog, &index, paths, &mut problems)?;
     if !problems.is_empty() {
         return Err(ClusterError::Refused(problems));
     }
@@ -142,7 +142,7 @@ pub fn manifests(
         .into_iter()
         .map(|file| {
             let path = format!("cluster/{}", file.file);
-            let content = renderer.file(&catalog.file(&path), catalog.text(&path)?)?;
+            let content = renderer.render_file(&catalog.file_label(&path), catalog.read_text(&path)?)?;
             Ok(Manifest { file: file.file.clone(), summary: file.summary.clone(), content })
         })
         .collect()
@@ -155,7 +155,7 @@ fn list_files<'a>(index: &'a ClusterIndex, plan: &'a Plan) -> Vec<&'a ClusterFil
     files
 }
 
-fn chosen<'a>(
+fn choose_files<'a>(
     input: &ClusterInput,
     plan: &Plan,
     known_files: &[&'a ClusterFile],
@@ -166,7 +166,7 @@ fn chosen<'a>(
     wanted.extend(input.images.contains_key("log-monitor").then(|| "log-monitor".to_owned()));
     let known: BTreeSet<&str> = known_files.iter().filter_map(|file| file.needs.as_deref()).collect();
     for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
-        let suggestion = did_you_mean(name, known.iter().copied());
+        let suggestion = format_suggestion(name, known.iter().copied());
         problems.push(Finding::new(
             "extra-unknown",
             format!("unknown optional manifest `{name}`"),
@@ -198,30 +198,31 @@ fn chosen<'a>(
 ///
 /// # Errors
 /// As [`manifests`].
-pub fn conformance(
+pub fn plan_conformance(
     input: &ClusterInput,
     plan: &Plan,
     catalog: &Catalog,
     paths: &Value,
 ) -> Result<Vec<PlannedCheck>, ClusterError> {
-    let index = catalog.cluster()?;
+    let index = catalog.load_cluster_index()?;
     // A test plan names no address of the cluster: what is missing for manifests is no matter here.
-    let facts = facts(input, plan, catalog, &index, paths, &mut Vec::new())?;
+    let facts = collect_facts(input, plan, catalog, &index, paths, &mut Vec::new())?;
     let renderer = Renderer::new(&facts);
     let situation = plan.situation();
-    let file = catalog.file("cluster/index.json");
+    let file = catalog.file_label("cluster/index.json");
     index
         .checks
         .iter()
         .filter(|check| situation.holds(&check.when))
         .map(|check| {
-            let run = check.run.iter().map(|line| renderer.file(&file, line)).collect::<Result<_, _>>()?;
+            let run =
+                check.run.iter().map(|line| renderer.render_file(&file, line)).collect::<Result<_, _>>()?;
             Ok(PlannedCheck {
                 id: check.id.clone(),
                 title: check.title.clone(),
                 who: check.who,
                 run,
-                expect: renderer.file(&file, &check.expect)?,
+                expect: renderer.render_file(&file, &check.expect)?,
                 source: check.source.clone(),
             })
         })

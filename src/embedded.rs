@@ -32,22 +32,22 @@ enum Files {
 
 impl Tree {
     #[must_use]
-    pub fn manifests() -> Self {
+    pub fn embedded_manifests() -> Self {
         Self { label: "manifests".to_owned(), files: Files::Embedded(MANIFESTS) }
     }
 
     #[must_use]
-    pub fn packer() -> Self {
+    pub fn embedded_packer() -> Self {
         Self { label: "packer".to_owned(), files: Files::Embedded(PACKER) }
     }
 
     #[must_use]
-    pub fn provisioners() -> Self {
+    pub fn embedded_provisioners() -> Self {
         Self { label: "provisioners".to_owned(), files: Files::Embedded(PROVISIONERS) }
     }
 
     #[must_use]
-    pub fn loaded(label: String, files: BTreeMap<String, Vec<u8>>) -> Self {
+    pub fn from_files(label: String, files: BTreeMap<String, Vec<u8>>) -> Self {
         Self { label, files: Files::Loaded(files) }
     }
 
@@ -72,11 +72,11 @@ impl Tree {
     ///
     /// # Errors
     /// The file is not such a value. Files of a directory are people's, and parsed strictly.
-    pub fn json<'a, T: Deserialize<'a>>(&'a self, path: &str) -> Result<Option<T>, JsonError> {
+    pub fn read_json<'a, T: Deserialize<'a>>(&'a self, path: &str) -> Result<Option<T>, JsonError> {
         let file = format!("{}/{path}", self.label);
         let parse = match self.files {
             Files::Embedded(_) => json::parse_embedded,
-            Files::Loaded(_) => json::parse,
+            Files::Loaded(_) => json::parse_json,
         };
         self.get(path).map(|bytes| parse(&file, bytes)).transpose()
     }
@@ -93,7 +93,7 @@ impl Tree {
     }
 
     /// Paths below `folder`, sorted, without the folder's name.
-    fn below<'a>(&'a self, folder: &'a str) -> Box<dyn Iterator<Item = &'a str> + 'a> {
+    fn paths_below<'a>(&'a self, folder: &'a str) -> Box<dyn Iterator<Item = &'a str> + 'a> {
         let paths: Box<dyn Iterator<Item = &str>> = match &self.files {
             Files::Embedded(files) => Box::new(files.iter().map(|(path, _)| *path)),
             Files::Loaded(files) => Box::new(files.keys().map(String::as_str)),
@@ -106,16 +106,19 @@ impl Tree {
 
     /// Paths directly inside `folder`, sorted.
     #[must_use]
-    pub fn list(&self, folder: &str) -> Vec<String> {
+    pub fn list_files(&self, folder: &str) -> Vec<String> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        self.below(folder).filter(|path| !path.contains('/')).map(|path| format!("{prefix}{path}")).collect()
+        self.paths_below(folder)
+            .filter(|path| !path.contains('/'))
+            .map(|path| format!("{prefix}{path}"))
+            .collect()
     }
 
     /// Folders directly inside `folder`, sorted, by name.
     #[must_use]
-    pub fn folders(&self, folder: &str) -> Vec<String> {
+    pub fn list_folders(&self, folder: &str) -> Vec<String> {
         let mut names: Vec<String> =
-            self.below(folder).filter_map(|path| Some(path.split_once('/')?.0.to_owned())).collect();
+            self.paths_below(folder).filter_map(|path| Some(path.split_once('/')?.0.to_owned())).collect();
         names.sort();
         names.dedup();
         names
@@ -124,13 +127,13 @@ impl Tree {
 
 /// SHA-256 in lower-case hexadecimal.
 #[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(digest::digest(&digest::SHA256, bytes).as_ref())
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    encode_hex(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 /// The bytes of a SHA-256 that is written in hexadecimal digits.
 #[must_use]
-pub fn sha256_bytes(digits: &str) -> Option<[u8; 32]> {
+pub fn parse_sha256(digits: &str) -> Option<[u8; 32]> {
     let mut digest = [0; 32];
     hex::decode_to_slice(digits, &mut digest).ok()?;
     Some(digest)
@@ -138,6 +141,6 @@ pub fn sha256_bytes(digits: &str) -> Option<[u8; 32]> {
 
 /// Lower-case hexadecimal digits.
 #[must_use]
-pub fn hex(bytes: &[u8]) -> String {
+pub fn encode_hex(bytes: &[u8]) -> String {
     hex::encode(bytes)
 }

@@ -24,7 +24,7 @@ use crate::model::component::DigestAlgorithm;
 use crate::model::resource::PinAlgorithm;
 use crate::ui::Downloads;
 
-use check::judge;
+use check::check_digests;
 use download::Download;
 
 pub use error::{FetchError, FetchFailure};
@@ -54,7 +54,7 @@ pub const MAX_MEDIUM_SIZE: u64 = 9 << 30;
 impl Request {
     /// A file of which nothing is known but where it is, and how large it may be.
     #[must_use]
-    pub fn unknown(name: &str, url: &str, max_size: u64) -> Self {
+    pub fn without_digest(name: &str, url: &str, max_size: u64) -> Self {
         Self {
             name: name.to_owned(),
             url: url.to_owned(),
@@ -158,7 +158,7 @@ impl Fetcher {
     }
 
     /// Fetches files, `jobs` at a time; outcomes in the order of the requests.
-    pub fn fetch(
+    pub fn fetch_all(
         &self,
         requests: &[Request],
         jobs: usize,
@@ -176,7 +176,7 @@ impl Fetcher {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         requests.get(index).map(|request| (index, request))
                     } {
-                        let outcome = self.one(request, downloads, connections);
+                        let outcome = self.fetch_file(request, downloads, connections);
                         outcomes.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(outcome);
                     }
                 });
@@ -192,7 +192,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// As [`Fetcher::fetch`]; [`FetchError::is_absent`] tells where the server has none.
-    pub fn small(
+    pub fn fetch_small(
         &self,
         name: &str,
         url: &str,
@@ -203,12 +203,12 @@ impl Fetcher {
         if self.http.is_offline() {
             let absent = || failed(FetchFailure::Offline(url.to_owned()));
             let object = self.store.find_url(url).ok_or_else(absent)?;
-            let content = self.store.content(&object).map_err(|error| failed(error.into()))?;
+            let content = self.store.read_object(&object).map_err(|error| failed(error.into()))?;
             return content.ok_or_else(absent);
         }
-        let request = Request { headers: headers.to_vec(), ..Request::unknown(name, url, limit) };
-        let fetched = self.one(&request, &Downloads::silent(), 1)?;
-        crate::io::fs::read(fetched.path()).map_err(|error| failed(error.into()))
+        let request = Request { headers: headers.to_vec(), ..Request::without_digest(name, url, limit) };
+        let fetched = self.fetch_file(&request, &Downloads::new_silent(), 1)?;
+        crate::io::fs::read_file(fetched.path()).map_err(|error| failed(error.into()))
     }
 
     /// Headers that a registry wants for an image. Without network none are needed: the store has
@@ -220,11 +220,11 @@ impl Fetcher {
         if self.http.is_offline() {
             return Ok(Vec::new());
         }
-        Handle::block_on(self.runtime.handle(), oci::authorize(&self.http, image))
+        Handle::block_on(self.runtime.handle(), oci::authorize_image(&self.http, image))
             .map_err(|error| FetchError::new(&image.name, FetchFailure::Http(error)))
     }
 
-    fn one(
+    fn fetch_file(
         &self,
         request: &Request,
         downloads: &Downloads,
@@ -234,7 +234,7 @@ impl Fetcher {
         if *self.interrupted.borrow() {
             return Err(failed(FetchFailure::Interrupted));
         }
-        if let Some(stored) = self.stored(request).map_err(failed)? {
+        if let Some(stored) = self.find_stored(request).map_err(failed)? {
             return Ok(stored);
         }
         if self.http.is_offline() {
@@ -259,14 +259,15 @@ impl Fetcher {
     }
 
     /// What the store has of it. A file that was changed on the disk is taken out.
-    fn stored(&self, request: &Request) -> Result<Option<Fetched>, FetchFailure> {
-        let by_digest = request.digests.iter().filter_map(|(kind, digest)| self.store.find(*kind, digest));
+    fn find_stored(&self, request: &Request) -> Result<Option<Fetched>, FetchFailure> {
+        let by_digest =
+            request.digests.iter().filter_map(|(kind, digest)| self.store.find_object(*kind, digest));
         // Without digest and network, what last came from there is all there is.
         let alone = self.http.is_offline() && request.digests.is_empty();
         let by_url = alone.then(|| self.store.find_url(&request.url)).flatten();
         for object in by_digest.chain(by_url) {
-            let Some(found) = self.store.digests(&object)? else { continue };
-            judge(request, &found, None)?;
+            let Some(found) = self.store.digest_object(&object)? else { continue };
+            check_digests(request, &found, None)?;
             self.store.touch(&object);
             return Ok(Some(Fetched::new(request, found, object)));
         }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::{Tree, sha256};
+use crate::embedded::{Tree, sha256_hex};
 use crate::machine::{LaterFile, PortUse};
 use crate::model::command_line::command_line;
 use crate::model::json::{self, JsonError};
@@ -22,8 +22,8 @@ use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::resource::{Desired, File, GuestPlan, Resource, ResourceKind, Scope};
 use crate::model::step::{Phase, Step, StepResource};
 
-pub use facts::facts;
-pub use flags::{AppliedFlag, applied_flags};
+pub use facts::collect_facts;
+pub use flags::{AppliedFlag, select_flags};
 pub use render::Renderer;
 
 /// Name of the schema of `guest-plan.json`.
@@ -75,24 +75,24 @@ pub struct AppliedStep {
 ///
 /// # Errors
 /// A step, template or expression of `provisioners` is wrong, or a component has no step.
-pub fn guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Result<Guest, GuestError> {
+pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Result<Guest, GuestError> {
     let situation = plan.situation();
-    let paths: Value = read(provisioners, "paths.json")?;
-    let sddl: Value = read(provisioners, "sddl.json")?;
-    let facts = facts(plan, &situation, flags, paths, sddl)?;
+    let paths: Value = read_json(provisioners, "paths.json")?;
+    let sddl: Value = read_json(provisioners, "sddl.json")?;
+    let facts = collect_facts(plan, &situation, flags, paths, sddl)?;
     let renderer = Renderer::new(&facts, provisioners);
     let mut resources = Vec::new();
     let mut steps = Vec::new();
     let mut step_files = BTreeMap::new();
-    for path in step_paths(provisioners) {
-        let step: Step = read(provisioners, &path)?;
+    for path in list_step_paths(provisioners) {
+        let step: Step = read_json(provisioners, &path)?;
         step_files.insert(step.id.clone(), format!("provisioners/{path}"));
         if !situation.holds(&step.when) {
             continue;
         }
         let before = resources.len();
         for resource in step.resources.iter().filter(|resource| situation.holds(&resource.when)) {
-            lower(&step, &path, resource, &renderer, &mut resources)?;
+            lower_resource(&step, &path, resource, &renderer, &mut resources)?;
         }
         steps.push(AppliedStep {
             id: step.id.clone(),
@@ -110,30 +110,30 @@ pub fn guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Result<Gues
             target: plan.target.name.clone(),
             windows: plan.windows.release.clone(),
             kubernetes: plan.kubernetes.to_string(),
-            scripts: scripts(provisioners),
+            scripts: digest_scripts(provisioners),
             signers: plan.signing.as_ref().map(|signing| signing.signers.clone()).unwrap_or_default(),
             resources,
         },
         step_files,
         steps,
-        later: read(provisioners, "later.json")?,
-        ports: read::<Vec<PortUse>>(provisioners, "ports.json")?,
+        later: read_json(provisioners, "later.json")?,
+        ports: read_json::<Vec<PortUse>>(provisioners, "ports.json")?,
     })
 }
 
-fn step_paths(provisioners: &Tree) -> Vec<String> {
-    provisioners.list("steps").into_iter().filter(|path| has_suffix(path, "json")).collect()
+fn list_step_paths(provisioners: &Tree) -> Vec<String> {
+    provisioners.list_files("steps").into_iter().filter(|path| has_suffix(path, "json")).collect()
 }
 
 fn has_suffix(path: &str, suffix: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, found)| found == suffix)
 }
 
-fn read<T: DeserializeOwned>(provisioners: &Tree, path: &str) -> Result<T, GuestError> {
-    provisioners.json(path)?.ok_or_else(|| GuestError::Missing(path.to_owned()))
+fn read_json<T: DeserializeOwned>(provisioners: &Tree, path: &str) -> Result<T, GuestError> {
+    provisioners.read_json(path)?.ok_or_else(|| GuestError::Missing(path.to_owned()))
 }
 
-fn lower(
+fn lower_resource(
     step: &Step,
     path: &str,
     resource: &StepResource,
@@ -147,7 +147,7 @@ fn lower(
     };
     let items = match &resource.each {
         None => vec![None],
-        Some(list) => match renderer.fact(list, None).map_err(error)? {
+        Some(list) => match renderer.find_fact(list, None).map_err(error)? {
             Value::Array(items) => items.into_iter().map(Some).collect(),
             _ => return Err(error(format!("`{list}` is not a list of the facts"))),
         },
@@ -155,14 +155,15 @@ fn lower(
     let phase = resource.phase.unwrap_or(step.phase);
     for item in items {
         let item = item.as_ref();
-        let name = renderer.text(&resource.name, item).map_err(error)?;
+        let name = renderer.render_text(&resource.name, item).map_err(error)?;
         let mut properties = Map::new();
         for (property, value) in &resource.properties {
-            let value =
-                renderer.value(value, item).map_err(|message| error(format!("`{property}`: {message}")))?;
+            let value = renderer
+                .render_value(value, item)
+                .map_err(|message| error(format!("`{property}`: {message}")))?;
             properties.insert(property.clone(), value);
         }
-        let kind = typed(&resource.kind, properties).map_err(error)?;
+        let kind = parse_resource(&resource.kind, properties).map_err(error)?;
         resources.push(Resource {
             name: format!("{}/{name}", step.id),
             step: step.id.clone(),
@@ -191,12 +192,12 @@ fn check_script(text: &str) -> Result<(), String> {
 }
 
 /// Rendered properties as the Rust type of the resource; the digest of a file's content is ours.
-fn typed(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, String> {
+fn parse_resource(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, String> {
     let value = json!({ "type": kind, "properties": Value::Object(properties) });
     let mut typed: ResourceKind = serde_json::from_value(value).map_err(|error| error.to_string())?;
     match &mut typed {
         ResourceKind::File(File { desired: Desired::Present(file), .. }) => {
-            file.sha256 = Some(sha256(file.content.as_bytes()));
+            file.sha256 = Some(sha256_hex(file.content.as_bytes()));
         }
         ResourceKind::Script(script) => {
             check_script(&script.test)?;
@@ -224,16 +225,16 @@ fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError
 }
 
 /// Every script of the payload with its digest: the same in every build of a release.
-fn scripts(provisioners: &Tree) -> BTreeMap<String, String> {
-    script_files(provisioners).into_iter().map(|(path, bytes)| (path, sha256(bytes))).collect()
+fn digest_scripts(provisioners: &Tree) -> BTreeMap<String, String> {
+    list_script_files(provisioners).into_iter().map(|(path, bytes)| (path, sha256_hex(bytes))).collect()
 }
 
 /// Scripts that go into the guest, by their path in the payload.
 #[must_use]
-pub fn script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
+pub fn list_script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
     ["engine", "node", "resources"]
         .into_iter()
-        .flat_map(|folder| provisioners.list(folder))
+        .flat_map(|folder| provisioners.list_files(folder))
         .filter(|path| has_suffix(path, "ps1") || has_suffix(path, "psm1"))
         .filter_map(|path| provisioners.get(&path).map(|bytes| (path.clone(), bytes)))
         .collect()
@@ -245,7 +246,7 @@ pub fn script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
 /// # Panics
 /// Never: a guest plan is JSON.
 #[must_use]
-pub fn plan_json(plan: &GuestPlan) -> String {
+pub fn format_plan(plan: &GuestPlan) -> String {
     let mut value = serde_json::to_value(plan).expect("a guest plan is JSON");
     let resources = value.get_mut("resources").and_then(Value::as_array_mut);
     for resource in resources.into_iter().flatten() {
@@ -253,7 +254,7 @@ pub fn plan_json(plan: &GuestPlan) -> String {
             join_command_line(resource);
         }
     }
-    json::pretty(&value)
+    json::format_json(&value)
 }
 
 fn join_command_line(resource: &mut Value) {
@@ -275,7 +276,7 @@ mod tests {
     fn a_script_longer_than_a_command_line_is_refused() {
         let script = |length: usize| {
             let properties = json!({ "test": "x".repeat(length), "expected": "", "set": "y" });
-            typed("script", properties.as_object().cloned().unwrap_or_default())
+            parse_resource("script", properties.as_object().cloned().unwrap_or_default())
         };
         assert!(script(SCRIPT_LIMIT).is_ok());
         let message = script(SCRIPT_LIMIT + 1).expect_err("too long");

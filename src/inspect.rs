@@ -14,7 +14,7 @@ use crate::bundle::{self, Opened};
 use crate::catalog::Trees;
 use crate::cli::VerifyArgs;
 use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
-use crate::embedded::{Tree, sha256_bytes};
+use crate::embedded::{Tree, parse_sha256};
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, Digests};
 use crate::io::{clock, http};
@@ -26,7 +26,7 @@ use crate::ui::Downloads;
 use crate::verify::archive::{self, Limits};
 use crate::verify::sigstore::Signer;
 use crate::verify::{
-    NotProven, ProofError, Proven, checksums, cosign, evidence, keyless, minisign, openpgp, sigstore,
+    NotProven, ProofError, Proven, checksums, cosign, keyless, minisign, openpgp, record_evidence, sigstore,
 };
 
 use crate::acquire::open_fetcher;
@@ -89,13 +89,13 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
             "use `--signature` or `--bundle` for a file",
         ));
     }
-    let digests = fs::digests(&path)?;
+    let digests = fs::digest_file(&path)?;
     let manifests = trees.catalog.tree();
     let used = RefCell::default();
     let job = Job { args, source: &source, path: &path, digests: &digests, manifests, used };
     let evidence = job.check_proofs()?;
     job.check_uses()?;
-    if reads_again(&evidence) && fs::digests(&path)? != digests {
+    if reads_again(&evidence) && fs::digest_file(&path)? != digests {
         return Err(ProofError::new("file-changed", "the file changed while it was verified").into());
     }
     let offers = if evidence.is_empty() { job.list_offers()? } else { Vec::new() };
@@ -112,9 +112,9 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
 
 /// A lockfile or a bundle; none where the file is neither.
 fn inspect_whole(args: &VerifyArgs, path: &Path, trees: &Trees) -> Result<Option<Inspected>> {
-    let head = fs::head(path, 8)?;
+    let head = fs::read_head(path, 8)?;
     if head.starts_with(b"{") {
-        let bytes = fs::head(path, LARGEST_LOCK)?;
+        let bytes = fs::read_head(path, LARGEST_LOCK)?;
         if let Ok(lock) = Lock::decode(&args.file, &bytes) {
             let bundles = args.bundles.as_deref();
             let whole = inspect_lock(&args.file, &lock, bundles, trees.catalog.tree())?;
@@ -122,7 +122,7 @@ fn inspect_whole(args: &VerifyArgs, path: &Path, trees: &Trees) -> Result<Option
         }
     }
     if head.starts_with(b"PK") && args.bundles.is_none() && is_bundle(path)? {
-        return Ok(Some(Inspected::Bundle(Box::new(bundle::verify(path)?))));
+        return Ok(Some(Inspected::Bundle(Box::new(bundle::verify_bundle(path)?))));
     }
     Ok(None)
 }
@@ -151,7 +151,7 @@ impl VerifyOutput {
 
 /// A zip archive that holds an index of ours.
 fn is_bundle(path: &Path) -> Result<bool> {
-    let entries = archive::list(fs::open(path)?, ArchiveFormat::Zip, &Limits::default());
+    let entries = archive::list_entries(fs::open_file(path)?, ArchiveFormat::Zip, &Limits::default());
     Ok(entries.is_ok_and(|entries| entries.iter().any(|entry| entry.name == "bundle.json")))
 }
 
@@ -173,8 +173,8 @@ impl Source<'_> {
             return Ok(PathBuf::from(place));
         }
         let network = open_fetcher(&self.args.network, &Policy::default())?;
-        let request = Request::unknown(&http::public(place), place, limit);
-        let outcomes = network.fetch(&[request], 1, &Downloads::silent());
+        let request = Request::without_digest(&http::public(place), place, limit);
+        let outcomes = network.fetch_all(&[request], 1, &Downloads::new_silent());
         match outcomes.into_iter().next() {
             Some(Ok(file)) => Ok(file.path().to_owned()),
             Some(Err(error)) => Err(error.into()),
@@ -183,7 +183,7 @@ impl Source<'_> {
     }
 
     fn read_proof(&self, place: &str) -> Result<Vec<u8>> {
-        let bytes = fs::head(&self.fetch_file(place, SIDECAR)?, SIDECAR + 1)?;
+        let bytes = fs::read_head(&self.fetch_file(place, SIDECAR)?, SIDECAR + 1)?;
         if bytes.len() as u64 > SIDECAR {
             let message = format!("{place} is too large to be a proof (more than {SIDECAR} bytes)");
             return Err(InputError { message, remedy: None }.into());
@@ -213,7 +213,7 @@ impl Job<'_> {
     }
 
     fn now(&self) -> u64 {
-        self.args.at.unwrap_or_else(clock::now)
+        self.args.at.unwrap_or_else(clock::current_time)
     }
 
     fn check_proofs(&self) -> Result<Vec<Evidence>> {
@@ -224,20 +224,25 @@ impl Job<'_> {
         ] {
             if let Some(wanted) = wanted {
                 let outcome = compare_digest(algorithm, wanted, actual);
-                found.push(evidence(ProofKind::Pin, &self.name(), None, outcome));
+                found.push(record_evidence(ProofKind::Pin, &self.name(), None, outcome));
             }
         }
         if let Some(place) = &self.args.checksums {
             let outcome = self.check_checksums(&self.source.read_proof(place)?);
-            found.push(evidence(ProofKind::ChecksumFile, &self.name(), Some(&http::public(place)), outcome));
+            found.push(record_evidence(
+                ProofKind::ChecksumFile,
+                &self.name(),
+                Some(&http::public(place)),
+                outcome,
+            ));
         }
         if let Some(place) = &self.args.signature {
             let (kind, outcome) = self.check_signature(&self.source.read_proof(place)?)?;
-            found.push(evidence(kind, &self.name(), Some(&http::public(place)), outcome));
+            found.push(record_evidence(kind, &self.name(), Some(&http::public(place)), outcome));
         }
         if let Some(place) = &self.args.bundle {
             let (kind, outcome) = self.check_bundle(&self.source.read_proof(place)?)?;
-            found.push(evidence(kind, &self.name(), Some(&http::public(place)), outcome));
+            found.push(record_evidence(kind, &self.name(), Some(&http::public(place)), outcome));
         }
         if self.args.authenticode {
             self.authenticode(&mut found)?;
@@ -285,15 +290,15 @@ impl Job<'_> {
 
     fn sha256(&self) -> [u8; 32] {
         // Digests of files are always written so.
-        sha256_bytes(&self.digests.sha256).unwrap_or_default()
+        parse_sha256(&self.digests.sha256).unwrap_or_default()
     }
 
     fn check_checksums(&self, bytes: &[u8]) -> Result<Proven, ProofError> {
-        let short = checksums::find(bytes, &self.name(), PinAlgorithm::Sha256);
+        let short = checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha256);
         let (stated, actual) = match short {
             Ok(stated) => (stated, &self.digests.sha256),
             Err(error) if error.code == "checksum-algorithm" => {
-                (checksums::find(bytes, &self.name(), PinAlgorithm::Sha512)?, &self.digests.sha512)
+                (checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha512)?, &self.digests.sha512)
             }
             Err(error) => return Err(error),
         };
@@ -325,7 +330,7 @@ impl Job<'_> {
             let certificate = self.source.read_proof(certificate)?;
             self.used.borrow_mut().insert("--certificate");
             let signer = self.signer()?;
-            let outcome = keyless::verify(&self.sha256(), bytes, &certificate, signer, None);
+            let outcome = keyless::verify_signature(&self.sha256(), bytes, &certificate, signer, None);
             return Ok((ProofKind::CosignKeyless, outcome));
         }
         if self.args.key.is_none() && bytes.trim_ascii_start().starts_with(b"{") {
@@ -345,7 +350,7 @@ impl Job<'_> {
         let is = |start: &[u8]| bytes.trim_ascii_start().starts_with(start);
         if is(b"untrusted comment:") {
             let outcome =
-                minisign::verify(|each| self.read_pieces(each), bytes, &self.source.read_text(key)?);
+                minisign::verify_minisign(|each| self.read_pieces(each), bytes, &self.source.read_text(key)?);
             return Ok((ProofKind::Minisign, outcome));
         }
         let key_bytes = self.source.read_proof(key)?;
@@ -362,13 +367,18 @@ impl Job<'_> {
             .into());
         };
         self.used.borrow_mut().insert("--identity");
-        let outcome =
-            openpgp::verify(|each| self.read_pieces(each), bytes, &key_bytes, fingerprint, self.now());
+        let outcome = openpgp::verify_detached(
+            |each| self.read_pieces(each),
+            bytes,
+            &key_bytes,
+            fingerprint,
+            self.now(),
+        );
         Ok((ProofKind::Openpgp, outcome))
     }
 
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
-        fs::pieces(self.path, each).map_err(|error| ProofError::new("unreadable", error.to_string()))
+        fs::read_pieces(self.path, each).map_err(|error| ProofError::new("unreadable", error.to_string()))
     }
 }
 

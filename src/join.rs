@@ -21,7 +21,7 @@ use crate::model::plan::Plan;
 
 pub(crate) use check::is_subdomain;
 
-pub use check::endpoint_problem;
+pub use check::find_endpoint_problem;
 pub use token::Token;
 pub use userdata::Places;
 
@@ -61,7 +61,7 @@ pub struct JoinInput {
 impl JoinInput {
     /// `self` where it says something, else `base`; lists of both.
     #[must_use]
-    pub fn over(self, base: Self) -> Self {
+    pub fn merge_over(self, base: Self) -> Self {
         let both = |mut base: Vec<String>, over: Vec<String>| {
             base.extend(over);
             base
@@ -139,7 +139,7 @@ pub struct JoinData {
 ///
 /// # Errors
 /// All that is wrong with the input, at once; the catalog cannot be read.
-pub fn join(
+pub fn build_join_data(
     input: &JoinInput,
     secrets: &Secrets,
     form: Form,
@@ -148,8 +148,8 @@ pub fn join(
     places: &Places,
 ) -> Result<JoinData, JoinError> {
     let mut problems = Vec::new();
-    let node = check::node(input, secrets, form, &mut problems);
-    let arguments = kubelet::arguments(input, plan, catalog, &mut problems)?;
+    let node = check::check_node(input, secrets, form, &mut problems);
+    let arguments = kubelet::collect_arguments(input, plan, catalog, &mut problems)?;
     let api = plan.line.kubeadm_api.last().cloned().unwrap_or_default();
     if !problems.is_empty() {
         return Err(JoinError::Refused(problems));
@@ -157,12 +157,12 @@ pub fn join(
     if form == Form::Capi {
         let content = capi::template(&node, &arguments, plan.runtime, plan.host_access, places);
         let api_version = "bootstrap.cluster.x-k8s.io/v1beta1".to_owned();
-        return Ok(JoinData { api_version, content, warnings: check::warnings(&node) });
+        return Ok(JoinData { api_version, content, warnings: check::list_warnings(&node) });
     }
-    let config = config::document(&node, &arguments, plan, &api, places, secrets.kubeconfig.is_some());
-    let content = userdata::content(form, &config, secrets, places);
-    let mut warnings = check::warnings(&node);
-    warnings.extend(userdata::warnings(&content));
+    let config = config::build_document(&node, &arguments, plan, &api, places, secrets.kubeconfig.is_some());
+    let content = userdata::render_user_data(form, &config, secrets, places);
+    let mut warnings = check::list_warnings(&node);
+    warnings.extend(userdata::check_size(&content));
     if form == Form::Kubeadm && secrets.kubeconfig.is_some() {
         warnings.push(format!("the discovery kubeconfig has to stand at {} on the node", places.discovery));
     }

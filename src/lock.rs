@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker, Warning};
 use crate::model::policy::PolicyUsed;
@@ -165,7 +165,7 @@ impl Lock {
         Self {
             schema: SCHEMA.to_owned(),
             inputs: Inputs {
-                selection: sha256(json::pretty(&plan.selection).as_bytes()),
+                selection: sha256_hex(json::format_json(&plan.selection).as_bytes()),
                 catalog: plan.catalog.clone(),
             },
             selection: plan.selection.clone(),
@@ -199,7 +199,7 @@ impl Lock {
 
     #[must_use]
     pub fn encode(&self) -> String {
-        json::pretty(self)
+        json::format_json(self)
     }
 
     /// Reads a lock.
@@ -212,25 +212,25 @@ impl Lock {
             #[serde(default)]
             schema: String,
         }
-        let head: Head = json::parse(file, bytes)?;
+        let head: Head = json::parse_json(file, bytes)?;
         if head.schema != SCHEMA {
             return Err(LockError::Schema { file: file.to_owned(), found: head.schema });
         }
-        Ok(json::parse(file, bytes)?)
+        Ok(json::parse_json(file, bytes)?)
     }
 
     /// Refuses a lock that was made from something else than `plan`.
     ///
     /// # Errors
     /// What moved, in the order of a reader's interest.
-    pub fn check(&self, file: &str, plan: &Plan) -> Result<(), LockError> {
+    pub fn check_fresh(&self, file: &str, plan: &Plan) -> Result<(), LockError> {
         let mut pinned = plan.clone();
-        self.pin(&mut pinned);
+        self.apply_pins(&mut pinned);
         let fresh = Self::from_plan(&pinned);
         let mut moved = if self.inputs == fresh.inputs && self.policy == fresh.policy {
             Vec::new()
         } else {
-            self.moved(&fresh)
+            self.list_changes(&fresh)
         };
         if moved.is_empty() {
             moved = compare::list_differences(self, &fresh);
@@ -242,7 +242,7 @@ impl Lock {
         Err(LockError::Stale { file: file.to_owned(), moved })
     }
 
-    fn moved(&self, fresh: &Self) -> Vec<String> {
+    fn list_changes(&self, fresh: &Self) -> Vec<String> {
         let mut moved = Vec::new();
         let mut differ = |what: &str, locked: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
             let (locked, now) = (locked.to_string(), now.to_string());
@@ -285,7 +285,7 @@ impl Lock {
     }
 
     /// Gives the plan the digests that this lock knows and the catalog does not.
-    pub fn pin(&self, plan: &mut Plan) {
+    pub fn apply_pins(&self, plan: &mut Plan) {
         let locked: BTreeMap<(&str, &str), &PlannedArtifact> = self
             .artifacts
             .iter()
@@ -301,19 +301,19 @@ impl Lock {
                 artifact.size = artifact.size.or(locked.size);
             }
         }
-        plan.forget_unpinned();
+        plan.drop_pin_warnings();
     }
 
     /// Artifacts whose bytes nobody has pinned, as messages name them.
     #[must_use]
-    pub fn unpinned(&self) -> Vec<String> {
+    pub fn unpinned_artifacts(&self) -> Vec<String> {
         self.artifacts.iter().filter(|artifact| !artifact.is_pinned()).map(PlannedArtifact::title).collect()
     }
 
     /// # Errors
     /// Some artifact has no digest.
     pub fn require_pins(&self) -> Result<(), Unpinned> {
-        let unpinned = self.unpinned();
+        let unpinned = self.unpinned_artifacts();
         if unpinned.is_empty() { Ok(()) } else { Err(Unpinned(unpinned)) }
     }
 }

@@ -18,9 +18,9 @@ mod sddl;
 mod state;
 mod text;
 
-pub use compare::{Difference, compare};
+pub use compare::{Difference, compare_machines};
 pub use expect::{Expectations, LaterFile, PortUse};
-pub use fold::{fold, start_machine};
+pub use fold::{fold_resources, start_machine};
 pub use problem::{Problem, Rule};
 pub use state::{Machine, Origin, Placed, Port, Present, PresentFile, SCHEMA};
 
@@ -36,8 +36,8 @@ pub struct Prediction {
 
 /// The machine that the resources make, applied in their order.
 #[must_use]
-pub fn predict(resources: &[Resource], expectations: &Expectations<'_>) -> Prediction {
-    let machine = fold(start_machine(expectations), resources, expectations);
+pub fn predict_state(resources: &[Resource], expectations: &Expectations<'_>) -> Prediction {
+    let machine = fold_resources(start_machine(expectations), resources, expectations);
     let problems = rules::find_problems(resources, &machine, expectations);
     Prediction { machine, problems }
 }

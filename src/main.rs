@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use imagegen::cli::{classify_parse_error, parse};
+use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
 
 fn main() -> ExitCode {
-    let cli = match parse() {
+    let cli = match parse_cli() {
         Ok(cli) => cli,
         Err(error) => {
             // A closed stream cannot be reported.
@@ -14,12 +14,12 @@ fn main() -> ExitCode {
             return classify_parse_error(&error).map_or(ExitCode::SUCCESS, |class| class.exit_code().into());
         }
     };
-    let printer = commands::printer(&cli.global);
-    match commands::run(cli, &printer) {
+    let printer = commands::create_printer(&cli.global);
+    match commands::run_command(cli, &printer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            printer.error(&failure.to_string());
-            failure.remedies().iter().for_each(|remedy| printer.hint(remedy));
+            printer.print_error(&failure.to_string());
+            failure.remedies().iter().for_each(|remedy| printer.print_hint(remedy));
             ExitCode::from(failure.class().exit_code())
         }
     }

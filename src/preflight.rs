@@ -89,7 +89,7 @@ pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
     check_lock(args, &folder, &mut plan, &mut checks);
     check_variables(&plan, &mut checks);
     let root = args.network.store.clone().or_else(Store::default_path);
-    let store = root.map(Store::look);
+    let store = root.map(Store::open_read_only);
     check_artifacts(args, &plan, store.as_ref(), &mut checks);
     check_packer(args, &plan, trees, store.as_ref(), &mut checks);
     check_host(args, &mut checks);
@@ -138,7 +138,7 @@ fn check_lock(args: &DoctorArgs, folder: &Path, plan: &mut Plan, checks: &mut Ch
     if args.lock.ignore_lock {
         return checks.ok("lockfile", "not read, as told");
     }
-    match fs::read_if_there(&path) {
+    match fs::read_if_exists(&path) {
         Err(error) => checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again),
         Ok(None) if args.lock.locked || args.lock.lock.is_some() => {
             checks.missing(
@@ -150,10 +150,11 @@ fn check_lock(args: &DoctorArgs, folder: &Path, plan: &mut Plan, checks: &mut Ch
         }
         Ok(None) => checks.warning("lockfile", "none: every build resolves anew"),
         Ok(Some(bytes)) => {
-            let locked = Lock::decode(&file, &bytes).and_then(|lock| lock.check(&file, plan).map(|()| lock));
+            let locked =
+                Lock::decode(&file, &bytes).and_then(|lock| lock.check_fresh(&file, plan).map(|()| lock));
             match locked {
                 Ok(lock) => {
-                    lock.pin(plan);
+                    lock.apply_pins(plan);
                     checks.ok("lockfile", file);
                 }
                 Err(error) => checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again),
@@ -168,7 +169,7 @@ fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
         return store.find_url(&artifact.url).is_some();
     }
     let mut pins = artifact.digests.iter();
-    pins.any(|pin| store.find(pin.algorithm, &pin.digest).is_some())
+    pins.any(|pin| store.find_object(pin.algorithm, &pin.digest).is_some())
 }
 
 fn check_packer(args: &DoctorArgs, plan: &Plan, trees: &Trees, store: Option<&Store>, checks: &mut Checks) {
@@ -211,7 +212,7 @@ fn check_own_packer(program: &Path, checks: &mut Checks) {
         input: None,
     };
     let mut first = None;
-    let ended = exec::run(&run, |line| {
+    let ended = exec::run_program(&run, |line| {
         first.get_or_insert_with(|| line.trim().to_owned());
     });
     match ended {
@@ -263,7 +264,7 @@ fn is_set(name: &str) -> bool {
 }
 
 fn check_artifacts(args: &DoctorArgs, plan: &Plan, store: Option<&Store>, checks: &mut Checks) {
-    let unpinned: Vec<&str> = plan.unpinned().map(|artifact| artifact.component.as_str()).collect();
+    let unpinned: Vec<&str> = plan.unpinned_artifacts().map(|artifact| artifact.component.as_str()).collect();
     if unpinned.is_empty() {
         checks.ok("digests", "every artifact is pinned");
     } else {
@@ -325,7 +326,7 @@ fn check_host(args: &DoctorArgs, checks: &mut Checks) {
     }
     for file in &args.network.ca_file {
         let name = file.display().to_string();
-        match fs::read(file) {
+        match fs::read_file(file) {
             Ok(bytes) if String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") => {
                 checks.ok("--ca-file", name);
             }
@@ -340,7 +341,7 @@ fn check_host(args: &DoctorArgs, checks: &mut Checks) {
             }
         }
     }
-    if clock::now() < RECORDS_BEGIN {
+    if clock::current_time() < RECORDS_BEGIN {
         checks.missing(
             ErrorClass::Internal,
             "clock",

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::{Tree, sha256};
-use crate::guest::{Guest, plan_json};
+use crate::embedded::{Tree, sha256_hex};
+use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
 use crate::model::choice::Delivery;
 use crate::model::json::{self, JsonError};
@@ -22,7 +22,7 @@ use crate::model::target::{ImageTarget, PackerBase, Start, Target, TargetRelease
 use crate::model::variable::Variable;
 
 pub use bundle::archive_names;
-pub use hcl::template as hcl_template;
+pub use hcl::convert_template as hcl_template;
 
 /// Stops Packer in a workspace that a policy has not admitted: no value is valid.
 const NOT_ADMITTED: &str = r#"variable "admitted" {
@@ -58,7 +58,7 @@ pub enum RenderError {
     Template { file: String, message: String },
     #[error("payload.zip: {0}")]
     Payload(#[from] zip::result::ZipError),
-    #[error("the predicted machine could not work:{}", listed(.0))]
+    #[error("the predicted machine could not work:{}", format_problems(.0))]
     Machine(Vec<crate::machine::Problem>),
 }
 
@@ -68,7 +68,7 @@ impl Classify for RenderError {
     }
 }
 
-fn listed(problems: &[crate::machine::Problem]) -> String {
+fn format_problems(problems: &[crate::machine::Problem]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }
 
@@ -84,14 +84,14 @@ impl RenderError {
 /// # Errors
 /// The target does not exist, or one of its files is malformed.
 pub fn load_target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
-    let names = packer.folders("targets");
+    let names = packer.list_folders("targets");
     if !names.iter().any(|known| known == name) {
-        let suggestion = crate::model::names::did_you_mean(name, names.iter().map(String::as_str));
+        let suggestion = crate::model::names::format_suggestion(name, names.iter().map(String::as_str));
         return Err(RenderError::UnknownTarget { name: name.to_owned(), suggestion });
     }
     let path = format!("targets/{name}/target.json");
-    let mut target: Target = packer.json(&path)?.ok_or(RenderError::Missing(path))?;
-    let file: Option<TargetReleases> = packer.json(&format!("targets/{name}/windows.json"))?;
+    let mut target: Target = packer.read_json(&path)?.ok_or(RenderError::Missing(path))?;
+    let file: Option<TargetReleases> = packer.read_json(&format!("targets/{name}/windows.json"))?;
     target.releases = file.map(|file| file.releases).unwrap_or_default();
     Ok(target)
 }
@@ -100,16 +100,16 @@ pub fn load_target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
 ///
 /// # Errors
 /// The file is missing or malformed.
-pub fn packer_base(packer: &Tree) -> Result<PackerBase, RenderError> {
+pub fn read_packer_base(packer: &Tree) -> Result<PackerBase, RenderError> {
     let path = "packer.json";
-    packer.json(path)?.ok_or_else(|| RenderError::Missing(path.to_owned()))
+    packer.read_json(path)?.ok_or_else(|| RenderError::Missing(path.to_owned()))
 }
 
 /// Renders a workspace.
 ///
 /// # Errors
 /// A template of `packer` is missing or wrong.
-pub fn render(
+pub fn render_workspace(
     plan: &Plan,
     lock: &Lock,
     guest: &Guest,
@@ -117,19 +117,19 @@ pub fn render(
     provisioners: &Tree,
 ) -> Result<Workspace, RenderError> {
     if plan.target.image().is_none() {
-        return bundle::bundle(plan, lock, guest, packer, provisioners);
+        return bundle::render_bundle(plan, lock, guest, packer, provisioners);
     }
-    let base = packer_base(packer)?;
-    let guest_plan = plan_json(&guest.plan);
-    let payload = payload::archive(&guest_plan, provisioners)?;
-    let payload_digest = sha256(&payload);
+    let base = read_packer_base(packer)?;
+    let guest_plan = format_plan(&guest.plan);
+    let payload = payload::pack_archive(&guest_plan, provisioners)?;
+    let payload_digest = sha256_hex(&payload);
     let lock_text = lock.encode();
-    let lock_digest = sha256(lock_text.as_bytes());
-    let declared = declared(plan, &base);
-    let context = context(plan);
+    let lock_digest = sha256_hex(lock_text.as_bytes());
+    let declared = list_declared_variables(plan, &base);
+    let context = build_context(plan);
     let folder = format!("targets/{}", plan.target.name);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    for name in plan.target.image().map(own_files).unwrap_or_default() {
+    for name in plan.target.image().map(list_source_files).unwrap_or_default() {
         let path = format!("{folder}/{name}");
         files.insert(name.clone(), hcl::render_template(packer, &path, &context)?);
     }
@@ -146,11 +146,11 @@ pub fn render(
         let is_declared = |name: &str| declared.iter().any(|variable| variable.name == name);
         *source = hcl::select_arguments(source, is_declared);
     }
-    files.insert("variables.pkr.hcl".to_owned(), hcl::variables(&declared));
+    files.insert("variables.pkr.hcl".to_owned(), hcl::render_variables(&declared));
     let mut files: BTreeMap<String, Vec<u8>> =
         files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
-    let values = values(plan, &payload_digest, &lock_digest);
-    files.insert("imagegen.auto.pkrvars.json".to_owned(), json::pretty(&values).into_bytes());
+    let values = collect_variable_values(plan, &payload_digest, &lock_digest);
+    files.insert("imagegen.auto.pkrvars.json".to_owned(), json::format_json(&values).into_bytes());
     files.insert("guest-plan.json".to_owned(), guest_plan.into_bytes());
     files.insert("payload.zip".to_owned(), payload);
     files.insert("imagegen.lock.json".to_owned(), lock_text.into_bytes());
@@ -161,20 +161,20 @@ pub fn render(
 }
 
 /// Files of the target's folder that its source block reads.
-fn own_files(image: &ImageTarget) -> &[String] {
+fn list_source_files(image: &ImageTarget) -> &[String] {
     match &image.start {
         Start::SourceImage { .. } => &[],
         Start::BootMedia { files, .. } => files,
     }
 }
 
-fn declared<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
+fn list_declared_variables<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
     let target = plan.target.variables.iter().filter(|variable| plan.declared.contains(&variable.name));
     target.chain(&base.variables).collect()
 }
 
 /// Values of variables: never those of secrets, and none for what nobody gave.
-fn values(plan: &Plan, payload: &str, lock: &str) -> Value {
+fn collect_variable_values(plan: &Plan, payload: &str, lock: &str) -> Value {
     let mut values: Map<String, Value> =
         plan.variables.clone().into_iter().filter(|(name, _)| plan.declared.contains(name)).collect();
     values.insert("payload_sha256".to_owned(), json!(payload));
@@ -193,7 +193,7 @@ fn values(plan: &Plan, payload: &str, lock: &str) -> Value {
 /// What Packer runs, in order: phases of the engine, and what happens before and after them.
 /// Windows Update offers more after each restart, so it gets two more rounds. Phase `prepare` stops at a feature
 /// that Windows refuses while a restart is pending, so it runs once more before `install`, after the restart.
-fn stages(plan: &Plan) -> Vec<Value> {
+fn plan_stages(plan: &Plan) -> Vec<Value> {
     let stage = |phases: &[&str]| {
         json!({
             "phases": phases, "unpacks": false, "removes_scripts": false,
@@ -217,7 +217,7 @@ fn stages(plan: &Plan) -> Vec<Value> {
 
 /// What the templates may name. Conditions test booleans alone, and every one of them is here.
 #[must_use]
-pub fn context(plan: &Plan) -> Value {
+pub fn build_context(plan: &Plan) -> Value {
     let has: Map<String, Value> = plan
         .target
         .variables
@@ -243,8 +243,8 @@ pub fn context(plan: &Plan) -> Value {
     let image = plan.target.image();
     json!({
         "has": has,
-        "stages": stages(plan),
-        "files": image.map(own_files).unwrap_or_default(),
+        "stages": plan_stages(plan),
+        "files": image.map(list_source_files).unwrap_or_default(),
         "uses": uses,
         "packer": { "version": packer.map_or("", |packer| packer.version.as_str()) },
         "plugin": {
@@ -264,6 +264,6 @@ pub fn context(plan: &Plan) -> Value {
             "runtime_version": plan.runtime_version,
         },
         "missing": plan.missing.iter().flat_map(|missing| &missing.names).collect::<Vec<_>>(),
-        "unpinned": plan.unpinned().map(PlannedArtifact::title).collect::<Vec<_>>(),
+        "unpinned": plan.unpinned_artifacts().map(PlannedArtifact::title).collect::<Vec<_>>(),
     })
 }

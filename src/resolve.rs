@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 use crate::model::json;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, Warning};
@@ -50,7 +50,7 @@ pub struct Surroundings {
 ///
 /// # Errors
 /// The catalog cannot be read, or the selection is refused.
-pub fn resolve(
+pub fn resolve_selection(
     catalog: &Catalog,
     target: Target,
     packer: &Version,
@@ -59,14 +59,14 @@ pub fn resolve(
 ) -> Result<Plan, ResolveError> {
     let updated = &surroundings.updated;
     let (line, kubernetes, mut warnings) =
-        kubernetes::choose(catalog, selection.kubernetes.as_deref(), updated.get(KUBERNETES))?;
+        kubernetes::choose_kubernetes(catalog, selection.kubernetes.as_deref(), updated.get(KUBERNETES))?;
     let mut refusals = Vec::new();
     let network = catalog.network(selection.cni.as_deref().unwrap_or("none"))?;
-    let windows = choices::windows(catalog, &line, &kubernetes, selection, &mut refusals)?;
-    let runtime = choices::runtime(&line, selection, &mut refusals);
-    let host_access = choices::host_access(catalog, &line, runtime, selection, &mut refusals)?;
-    let choice = catalog.component(runtime.as_str())?.choice(line.minor).cloned();
-    let delivery = delivery::choose(&target, selection, &mut refusals);
+    let windows = choices::choose_windows(catalog, &line, &kubernetes, selection, &mut refusals)?;
+    let runtime = choices::choose_runtime(&line, selection, &mut refusals);
+    let host_access = choices::choose_host_access(catalog, &line, runtime, selection, &mut refusals)?;
+    let choice = catalog.load_component(runtime.as_str())?.find_choice(line.minor).cloned();
+    let delivery = delivery::choose_delivery(&target, selection, &mut refusals);
     let mut situation = Situation {
         target: target.name.clone(),
         image: target.image().is_some(),
@@ -82,15 +82,15 @@ pub fn resolve(
         features: selection.features.iter().cloned().collect(),
         components: BTreeMap::new(),
     };
-    let features = extras::features(catalog, &situation, &mut refusals)?;
-    extras::check(selection, &mut refusals);
-    extras::images(selection, runtime, &mut refusals);
-    let groups = groups::choose(
+    let features = extras::choose_features(catalog, &situation, &mut refusals)?;
+    extras::check_downloads(selection, &mut refusals);
+    extras::check_images(selection, runtime, &mut refusals);
+    let groups = groups::choose_groups(
         groups::Inputs { catalog, line: &line, situation: &situation, network: &network, selection, updated },
         &mut warnings,
         &mut refusals,
     )?;
-    warnings.extend(delivery::check(delivery, selection, &groups, &mut refusals));
+    warnings.extend(delivery::check_delivery(delivery, selection, &groups, &mut refusals));
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         overrides::check_members(artifact, &mut refusals);
         situation.components.insert(artifact.component.clone(), artifact.version.clone());
@@ -100,10 +100,10 @@ pub fn resolve(
         situation.components.entry(name.clone()).or_insert_with(|| version.clone());
     }
     check_rules(catalog, &situation, &mut refusals)?;
-    let pause = choices::pause(&line, &windows, selection, &mut refusals);
-    extras::packer_versions(catalog, selection, &mut refusals)?;
-    let planned_packer = choices::packer(&target, packer, selection, &mut refusals);
-    let chosen = variables::choose(
+    let pause = choices::choose_pause_image(&line, &windows, selection, &mut refusals);
+    extras::check_packer_versions(catalog, selection, &mut refusals)?;
+    let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);
+    let chosen = variables::choose_variables(
         &variables::Inputs {
             target: &target,
             windows: &windows,
@@ -122,15 +122,15 @@ pub fn resolve(
     if !refusals.is_empty() {
         return Err(ResolveError::Refused(refusals));
     }
-    warnings.extend(kubernetes::missing_survey(catalog, &line)?);
-    warnings.extend(kubernetes::security_floor(&line, &kubernetes));
-    warnings.extend(unpinned_warnings(&groups));
-    let updated = used(updated, &kubernetes, &groups, selection);
+    warnings.extend(kubernetes::check_survey(catalog, &line)?);
+    warnings.extend(kubernetes::check_security_fixes(&line, &kubernetes));
+    warnings.extend(warn_unpinned(&groups));
+    let updated = select_used_updates(updated, &kubernetes, &groups, selection);
     let runtime_version = situation.runtime_version.clone().unwrap_or_else(|| kubernetes.clone());
     let own_files = surroundings.own_files.as_deref();
-    let catalog_digest = inputs_digest(catalog, &target, &line, &windows, &network, &groups, own_files)?;
+    let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, own_files)?;
     Ok(Plan {
-        selection: settled(selection, &situation, &variables, &chosen.selectors),
+        selection: complete_selection(selection, &situation, &variables, &chosen.selectors),
         target,
         windows,
         minimum_revision,
@@ -153,7 +153,7 @@ pub fn resolve(
         missing: chosen.missing,
         packer: planned_packer,
         warnings,
-        known: known_names(catalog)?,
+        known: list_known_names(catalog)?,
         catalog: catalog_digest,
         policy: None,
         signing: None,
@@ -161,7 +161,7 @@ pub fn resolve(
 }
 
 /// The updates that this plan is made with.
-fn used(
+fn select_used_updates(
     updated: &BTreeMap<String, Version>,
     kubernetes: &Version,
     groups: &[PlannedGroup],
@@ -178,16 +178,16 @@ fn used(
     kept.map(|(name, version)| (name.clone(), version.clone())).collect()
 }
 
-fn known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
+fn list_known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
     let mut names = catalog.component_names();
-    names.extend(catalog.contents()?.groups.into_iter().map(|group| group.name));
+    names.extend(catalog.load_contents()?.groups.into_iter().map(|group| group.name));
     names.sort();
     names.dedup();
     Ok(names)
 }
 
 /// The selection with every default written out, as the lock records it.
-fn settled(
+fn complete_selection(
     selection: &ImageDefinition,
     situation: &Situation,
     variables: &BTreeMap<String, serde_json::Value>,
@@ -213,7 +213,7 @@ fn check_rules(
     situation: &Situation,
     refusals: &mut Vec<Finding>,
 ) -> Result<(), ResolveError> {
-    for rule in catalog.rules()?.refusals {
+    for rule in catalog.load_rules()?.refusals {
         let components = rule.components.iter().all(|(name, range)| {
             situation.components.get(name).is_some_and(|version| range.contains(version))
         });
@@ -227,7 +227,7 @@ fn check_rules(
     Ok(())
 }
 
-fn unpinned_warnings(groups: &[PlannedGroup]) -> Vec<Warning> {
+fn warn_unpinned(groups: &[PlannedGroup]) -> Vec<Warning> {
     groups
         .iter()
         .flat_map(|group| &group.artifacts)
@@ -235,12 +235,12 @@ fn unpinned_warnings(groups: &[PlannedGroup]) -> Vec<Warning> {
         .map(|artifact| Warning {
             id: "unpinned".to_owned(),
             subject: artifact.component.clone(),
-            message: unpinned(artifact),
+            message: format_unpinned(artifact),
         })
         .collect()
 }
 
-fn unpinned(artifact: &PlannedArtifact) -> String {
+fn format_unpinned(artifact: &PlannedArtifact) -> String {
     let title = artifact.title();
     let signature = artifact.signatures.first().map(|signature| &signature.url);
     let proof = artifact.checksums.first().map(|checksum| &checksum.url).or(signature);
@@ -255,7 +255,7 @@ fn unpinned(artifact: &PlannedArtifact) -> String {
 }
 
 /// SHA-256 over all entries of the catalog that the plan was made from.
-fn inputs_digest(
+fn digest_inputs(
     catalog: &Catalog,
     target: &Target,
     line: &KubernetesLine,
@@ -264,15 +264,15 @@ fn inputs_digest(
     groups: &[PlannedGroup],
     own_files: Option<&str>,
 ) -> Result<String, CatalogError> {
-    let mut text = json::pretty(target) + &json::pretty(line) + &json::pretty(windows);
+    let mut text = json::format_json(target) + &json::format_json(line) + &json::format_json(windows);
     text += own_files.unwrap_or_default();
-    text += &json::pretty(network);
-    text += &json::pretty(&catalog.flags()?);
-    text += &json::pretty(&catalog.rules()?);
-    text += &json::pretty(&catalog.features()?);
-    text += &json::pretty(&catalog.contents()?);
+    text += &json::format_json(network);
+    text += &json::format_json(&catalog.load_flags()?);
+    text += &json::format_json(&catalog.load_rules()?);
+    text += &json::format_json(&catalog.load_features()?);
+    text += &json::format_json(&catalog.load_contents()?);
     for group in groups {
-        text += &json::pretty(group);
+        text += &json::format_json(group);
     }
-    Ok(sha256(text.as_bytes()))
+    Ok(sha256_hex(text.as_bytes()))
 }

@@ -13,16 +13,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
-use crate::embedded::{Tree, sha256};
-use crate::guest::script_files;
-use crate::model::json::pretty;
+use crate::embedded::{Tree, sha256_hex};
+use crate::guest::list_script_files;
+use crate::model::json::format_json;
 use crate::model::overrides::{Overrides, SCRIPTS};
 use crate::verify::ProofError;
 use crate::verify::authenticode::unsigned_script;
 
 pub use folder::{read_exported, read_passphrase, replace_scripts, use_scripts};
-pub use signer::{Key, SignError, policy, signed};
-pub use trust::{Demand, signing};
+pub use signer::{Key, SignError, build_policy, sign_scripts};
+pub use trust::{Demand, find_signing};
 
 /// Name of the schema of `scripts.json`.
 pub const SCHEMA: &str = "imagegen.dev/scripts/v1";
@@ -61,9 +61,9 @@ impl Classify for ForeignScripts {
 
 /// Every script that PowerShell loads in a guest, by its path below `provisioners`.
 #[must_use]
-pub fn all(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
+pub fn collect_scripts(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
     let install = provisioners.get(INSTALL).map(|bytes| (INSTALL.to_owned(), bytes));
-    script_files(provisioners)
+    list_script_files(provisioners)
         .into_iter()
         .chain(install)
         .map(|(path, bytes)| (path, bytes.to_vec()))
@@ -72,11 +72,11 @@ pub fn all(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
 
 /// The scripts with their list, as `imagegen scripts export` writes them.
 #[must_use]
-pub fn exported(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
-    let mut files = all(provisioners);
-    let digests = files.iter().map(|(path, bytes)| (path.clone(), sha256(bytes))).collect();
+pub fn export_scripts(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
+    let mut files = collect_scripts(provisioners);
+    let digests = files.iter().map(|(path, bytes)| (path.clone(), sha256_hex(bytes))).collect();
     let list = ScriptList { schema: SCHEMA.to_owned(), files: digests };
-    files.insert(LIST.to_owned(), pretty(&list).into_bytes());
+    files.insert(LIST.to_owned(), format_json(&list).into_bytes());
     files
 }
 
@@ -85,14 +85,14 @@ pub fn exported(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
 /// # Errors
 /// A script is missing, unknown, or neither the program's own nor named by an override: all of
 /// these at once.
-pub fn accepted(
+pub fn accept_scripts(
     folder: &str,
     mut own: BTreeMap<String, Vec<u8>>,
     provisioners: &Tree,
     overrides: &Overrides,
 ) -> Result<Tree, ForeignScripts> {
     own.remove(LIST);
-    let known = all(provisioners);
+    let known = collect_scripts(provisioners);
     let mut findings = Vec::new();
     let mut find = |file: &str, code: &str, message: String| {
         findings.push(Finding::new(code, message, script_remedy(file, code)).with_subject(file));
@@ -115,7 +115,7 @@ pub fn accepted(
             Some(known) => {
                 let over = overrides.get(&format!("{SCRIPTS}{path}"));
                 let named = over.and_then(|over| over.sha256.as_deref());
-                if let Err((code, message)) = judged(bytes, known, named) {
+                if let Err((code, message)) = check_script(bytes, known, named) {
                     find(path, code, message);
                 }
             }
@@ -126,7 +126,7 @@ pub fn accepted(
     }
     let mut files = provisioners.files();
     files.extend(own);
-    Ok(Tree::loaded(provisioners.label.clone(), files))
+    Ok(Tree::from_files(provisioners.label.clone(), files))
 }
 
 /// Scripts that a bundle carries against the program's own, and those that an override of its lock names.
@@ -134,8 +134,8 @@ pub fn accepted(
 /// # Errors
 /// The first one that is missing, unknown or another.
 pub fn check_carried(carried: &BTreeMap<String, Vec<u8>>, overrides: &Overrides) -> Result<(), ProofError> {
-    let own = Tree::provisioners().files();
-    let scripts = all(&Tree::provisioners());
+    let own = Tree::embedded_provisioners().files();
+    let scripts = collect_scripts(&Tree::embedded_provisioners());
     if let Some(path) = own.keys().find(|path| !carried.contains_key(*path)) {
         return Err(ProofError::new("script-missing", format!("the bundle has no script {path}")));
     }
@@ -151,7 +151,7 @@ pub fn check_carried(carried: &BTreeMap<String, Vec<u8>>, overrides: &Overrides)
         if !scripts.contains_key(path) {
             return Err(changed("it is not the program's own".to_owned()));
         }
-        judged(bytes, known, named).map_err(|(_, message)| changed(message))?;
+        check_script(bytes, known, named).map_err(|(_, message)| changed(message))?;
     }
     Ok(())
 }
@@ -170,16 +170,19 @@ fn script_remedy(file: &str, code: &str) -> String {
 }
 
 /// A digest that was named counts for the file as it is, or as it was before it was signed.
-fn judged(bytes: &[u8], known: &[u8], named: Option<&str>) -> Result<(), (&'static str, String)> {
+fn check_script(bytes: &[u8], known: &[u8], named: Option<&str>) -> Result<(), (&'static str, String)> {
     let bare = unsigned_script(bytes).map_err(|error| (error.code, error.message))?;
-    let (whole, inner) = (sha256(bytes), sha256(&bare));
+    let (whole, inner) = (sha256_hex(bytes), sha256_hex(&bare));
     match named {
         Some(named) if named == whole || named == inner => Ok(()),
         Some(named) => Err(("script-digest", format!("its digest is {whole}, the override names {named}"))),
         None if bare == known => Ok(()),
         None => Err((
             "script-changed",
-            format!("it is not the program's own, whose digest is {}; its digest is {inner}", sha256(known)),
+            format!(
+                "it is not the program's own, whose digest is {}; its digest is {inner}",
+                sha256_hex(known)
+            ),
         )),
     }
 }
@@ -187,16 +190,16 @@ fn judged(bytes: &[u8], known: &[u8], named: Option<&str>) -> Result<(), (&'stat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::overrides::set;
+    use crate::model::overrides::set_overrides;
 
     fn judge(change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>), overrides: &[&str]) -> Vec<String> {
-        let provisioners = Tree::provisioners();
-        let mut files = exported(&provisioners);
+        let provisioners = Tree::embedded_provisioners();
+        let mut files = export_scripts(&provisioners);
         change(&mut files);
         let mut given = Overrides::new();
         let texts: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-        set(&mut given, &texts).expect("overrides");
-        match accepted("own", files, &provisioners, &given) {
+        set_overrides(&mut given, &texts).expect("overrides");
+        match accept_scripts("own", files, &provisioners, &given) {
             Ok(_) => Vec::new(),
             Err(foreign) => {
                 foreign.findings.iter().map(|it| format!("{} [{}]", it.subject, it.code)).collect()
@@ -207,7 +210,7 @@ mod tests {
     #[test]
     fn what_was_exported_is_accepted_as_it_is() {
         assert!(judge(|_| (), &[]).is_empty());
-        let paths: Vec<String> = all(&Tree::provisioners()).into_keys().collect();
+        let paths: Vec<String> = collect_scripts(&Tree::embedded_provisioners()).into_keys().collect();
         for path in ["engine/Engine.psm1", "host/Install.ps1", "node/Node.psm1", "resources/file.ps1"] {
             assert!(paths.contains(&path.to_owned()), "{path}");
         }
@@ -217,7 +220,7 @@ mod tests {
     fn what_is_not_the_programs_own_is_named() {
         let body = "engine/Tools.ps1";
         let own = b"# own\n".to_vec();
-        let named = format!("scripts/{body}.sha256={}", sha256(&own));
+        let named = format!("scripts/{body}.sha256={}", sha256_hex(&own));
         let changed = |files: &mut BTreeMap<String, Vec<u8>>| {
             files.insert(body.to_owned(), own.clone());
         };

@@ -16,10 +16,10 @@ use crate::catalog::{Catalog, Trees};
 use crate::cli::{LockUseArgs, SelectionArgs};
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::Tree;
-use crate::guest::{Guest, guest};
+use crate::guest::{Guest, render_guest};
 use crate::io::fs;
 use crate::lock::{Lock, LockError};
-use crate::machine::{Expectations, Prediction, predict};
+use crate::machine::{Expectations, Prediction, predict_state};
 use crate::model::json;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
@@ -34,22 +34,22 @@ pub use inputs::{apply_policy, mirror_overrides, read_input, read_input_tree, re
 pub use join::{read_join_input, read_places, read_secrets};
 pub use sources::read_sources;
 
-use crate::resolve::{Surroundings, resolve};
+use crate::resolve::{Surroundings, resolve_selection};
 
 /// # Errors
 /// The directory cannot be read.
 pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
     let manifests = match manifests {
-        None => Tree::manifests(),
+        None => Tree::embedded_manifests(),
         Some(path) => {
             let files = read_input_tree("--manifests", path)?;
-            Tree::loaded(path.display().to_string().trim_end_matches('/').to_owned(), files)
+            Tree::from_files(path.display().to_string().trim_end_matches('/').to_owned(), files)
         }
     };
     Ok(Trees {
         catalog: Catalog::new(manifests),
-        packer: Tree::packer(),
-        provisioners: Tree::provisioners(),
+        packer: Tree::embedded_packer(),
+        provisioners: Tree::embedded_provisioners(),
         own_files: None,
     })
 }
@@ -63,16 +63,16 @@ pub fn read_definition(args: &SelectionArgs, trees: &Trees) -> Result<(ImageDefi
         Some(path) => {
             let bytes = read_input("--config", path)?;
             let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-            (json::parse(&path.display().to_string(), &bytes)?, folder)
+            (json::parse_json(&path.display().to_string(), &bytes)?, folder)
         }
-        None => match fs::read_if_there(Path::new("imagegen.json"))? {
-            Some(bytes) => (json::parse("imagegen.json", &bytes)?, PathBuf::new()),
+        None => match fs::read_if_exists(Path::new("imagegen.json"))? {
+            Some(bytes) => (json::parse_json("imagegen.json", &bytes)?, PathBuf::new()),
             None => (ImageDefinition::default(), PathBuf::new()),
         },
     };
     let mut base = base;
     inputs::load_keys(&mut base.overrides, &folder)?;
-    Ok((definition_from_flags(args, &base, trees)?.over(base), folder))
+    Ok((definition_from_flags(args, &base, trees)?.merge_over(base), folder))
 }
 
 fn definition_from_flags(
@@ -128,7 +128,7 @@ fn parse_variables(
     }
     let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;
     for (name, text) in &args.variables {
-        let kind = target.variable(name).map(|variable| variable.kind);
+        let kind = target.find_variable(name).map(|variable| variable.kind);
         let value = match kind {
             None | Some(VariableType::String) => Value::String(text.clone()),
             Some(kind) => serde_json::from_str(text).map_err(|_| InputError {
@@ -178,13 +178,13 @@ pub fn resolve_updated_plan(
             message: "the selection names no target".to_owned(),
             remedy: Some(format!(
                 "add `--target {}`, or `\"target\"` to imagegen.json",
-                trees.packer.folders("targets").join("` or `--target ")
+                trees.packer.list_folders("targets").join("` or `--target ")
             )),
         }
         .into());
     };
     let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;
-    let packer = render::packer_base(&trees.packer)?.version;
+    let packer = render::read_packer_base(&trees.packer)?.version;
     let surroundings = Surroundings {
         environment: target
             .variables
@@ -195,7 +195,7 @@ pub fn resolve_updated_plan(
         updated,
         own_files: trees.own_files.clone(),
     };
-    Ok(resolve(&trees.catalog, target, &packer, definition, &surroundings)?)
+    Ok(resolve_selection(&trees.catalog, target, &packer, definition, &surroundings)?)
 }
 
 /// A plan for what depends on the nodes and not on where their image is built.
@@ -205,7 +205,7 @@ pub fn resolve_updated_plan(
 pub fn resolve_node_plan(selection: &SelectionArgs, trees: &Trees) -> Result<Plan> {
     let (mut definition, _) = read_definition(selection, trees)?;
     // The target decides nothing here.
-    definition.target = definition.target.or_else(|| trees.packer.folders("targets").into_iter().next());
+    definition.target = definition.target.or_else(|| trees.packer.list_folders("targets").into_iter().next());
     resolve_plan(&definition, trees)
 }
 
@@ -250,7 +250,7 @@ pub fn resolve_locked_definition(
 ) -> Result<(Plan, Policy)> {
     let path = lock_path(lock.lock.as_ref(), folder);
     let file = path.display().to_string();
-    let bytes = if lock.ignore_lock { None } else { fs::read_if_there(&path)? };
+    let bytes = if lock.ignore_lock { None } else { fs::read_if_exists(&path)? };
     let locked = bytes.map(|bytes| Lock::decode(&file, &bytes)).transpose()?;
     let flag = if lock.locked { Some("--locked") } else { lock.lock.as_ref().map(|_| "--lock") };
     if let (None, Some(flag), false) = (&locked, flag, lock.ignore_lock) {
@@ -260,8 +260,8 @@ pub fn resolve_locked_definition(
     let mut plan = resolve_updated_plan(definition, trees, updated)?;
     let policy = inputs::apply_policy(selection, &mut plan, &trees.catalog)?;
     if let Some(locked) = locked {
-        locked.check(&file, &plan)?;
-        locked.pin(&mut plan);
+        locked.check_fresh(&file, &plan)?;
+        locked.apply_pins(&mut plan);
     }
     Ok((plan, policy))
 }
@@ -271,12 +271,12 @@ pub fn resolve_locked_definition(
 /// # Errors
 /// A step is wrong, or the predicted machine could not work.
 pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)> {
-    let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
-    let programs = trees.catalog.programs()?.programs_of(plan.line.minor);
+    let guest = render_guest(plan, &trees.catalog.load_flags()?, &trees.provisioners)?;
+    let programs = trees.catalog.load_programs()?.list_programs(plan.line.minor);
     let image = plan.target.image();
     let platform = image.map(|image| image.platform.clone()).unwrap_or_default();
     let step_file = |id: &str| guest.step_files.get(id).cloned().unwrap_or_else(|| id.to_owned());
-    let prediction = predict(
+    let prediction = predict_state(
         &guest.plan.resources,
         &Expectations {
             build: plan.windows.build,

@@ -44,9 +44,9 @@ impl Printer {
     ///
     /// # Errors
     /// stdout is closed for another reason than that its reader has read enough.
-    pub fn result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
+    pub fn print_result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
         let output = match self.format {
-            Format::Json => json::pretty(value),
+            Format::Json => json::format_json(value),
             Format::Text => text(),
         };
         let output = match self.format {
@@ -62,29 +62,29 @@ impl Printer {
     }
 
     /// Something worth knowing that is no result.
-    pub fn note(&self, text: &str) {
+    pub fn print_note(&self, text: &str) {
         if self.verbosity >= Verbosity::Normal {
-            Self::line(text);
+            Self::print_line(text);
         }
     }
 
-    pub fn detail(&self, text: &str) {
+    pub fn print_detail(&self, text: &str) {
         if self.verbosity >= Verbosity::Verbose {
-            Self::line(text);
+            Self::print_line(text);
         }
     }
 
     /// Warnings are said even when quiet: whoever does not want them redirects stderr.
-    pub fn warning(&self, text: &str) {
-        Self::labelled(&self.paint("33", "warning: "), text);
+    pub fn print_warning(&self, text: &str) {
+        Self::print_labelled(&self.paint("33", "warning: "), text);
     }
 
-    pub fn error(&self, text: &str) {
-        Self::labelled(&self.paint("31", "error: "), text);
+    pub fn print_error(&self, text: &str) {
+        Self::print_labelled(&self.paint("31", "error: "), text);
     }
 
-    pub fn hint(&self, text: &str) {
-        Self::labelled(&self.paint("36", "hint: "), text);
+    pub fn print_hint(&self, text: &str) {
+        Self::print_labelled(&self.paint("36", "hint: "), text);
     }
 
     /// Color repeats what the words say.
@@ -92,19 +92,19 @@ impl Printer {
         if self.color { format!("\u{1b}[1;{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    fn line(text: &str) {
-        Self::labelled("", text);
+    fn print_line(text: &str) {
+        Self::print_labelled("", text);
     }
 
     /// The text may quote a lockfile or a server: no control character of it reaches the terminal.
-    fn labelled(label: &str, text: &str) {
+    fn print_labelled(label: &str, text: &str) {
         // A closed stderr cannot be reported.
         let _ = writeln!(io::stderr().lock(), "{label}{}", escape_controls(text));
     }
 
     /// Progress of something long: in place on a terminal, else a line every few seconds.
     #[must_use]
-    pub fn progress(&self) -> Progress {
+    pub fn start_progress(&self) -> Progress {
         if self.verbosity == Verbosity::Quiet {
             return Progress::Silent;
         }
@@ -130,14 +130,14 @@ pub enum Progress {
 
 impl Progress {
     /// What is happening now.
-    pub fn at(&mut self, text: &str) {
+    pub fn show_status(&mut self, text: &str) {
         match self {
             Self::Silent => {}
             Self::InPlace(bar) => bar.set_message(escape_controls(text).into_owned()),
             Self::Lines { last } => {
                 let now = Instant::now();
                 if last.is_none_or(|last| now.duration_since(last) >= Duration::from_secs(3)) {
-                    Printer::line(text);
+                    Printer::print_line(text);
                     *last = Some(now);
                 }
             }
@@ -145,11 +145,11 @@ impl Progress {
     }
 
     /// A milestone: stays on the screen.
-    pub fn passed(&mut self, text: &str) {
+    pub fn show_milestone(&mut self, text: &str) {
         match self {
             Self::Silent => {}
             Self::InPlace(bar) => bar.println(escape_controls(text)),
-            Self::Lines { .. } => Printer::line(text),
+            Self::Lines { .. } => Printer::print_line(text),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::fetch::{FetchError, Fetcher};
 use crate::model::component::Component;
 use crate::model::evidence::ProofKind;
 use crate::model::line::Minor;
-use crate::model::overrides::mirrored;
+use crate::model::overrides::find_mirror;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::selection::ImageDefinition;
 use crate::model::upstream::UpstreamError;
@@ -110,7 +110,7 @@ impl Upstreams<'_> {
     /// # Errors
     /// The catalog cannot be read.
     pub fn list_subjects(&self) -> Result<Vec<Subject<'_>>> {
-        let contents = self.trees.catalog.contents()?;
+        let contents = self.trees.catalog.load_contents()?;
         let parts = contents.groups.iter().flat_map(|group| group.alternatives.iter().flatten());
         let follow: BTreeSet<&str> =
             parts.filter(|part| part.follows_kubernetes).map(|part| part.component.as_str()).collect();
@@ -119,7 +119,7 @@ impl Upstreams<'_> {
             let name = artifact.component.as_str();
             let name = if follow.contains(name) { KUBERNETES } else { name };
             if !subjects.iter().any(|known| known.name == name) {
-                let component = self.trees.catalog.component(&artifact.component)?;
+                let component = self.trees.catalog.load_component(&artifact.component)?;
                 subjects.push(Subject { name, artifact, component });
             }
         }
@@ -146,10 +146,10 @@ impl Upstreams<'_> {
             row.held = row.held.or(Some("the catalog knows no list of its releases".to_owned()));
             return Ok(row);
         };
-        let url: HttpUrl = upstream.url(&self.plan.line.minor.to_string()).parse()?;
-        let moved = mirrored(&self.definition.overrides, &url);
+        let url: HttpUrl = upstream.list_url(&self.plan.line.minor.to_string()).parse()?;
+        let moved = find_mirror(&self.definition.overrides, &url);
         let (url, names) = moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
-        let list = match self.fetch_small(subject, url.for_request(), &names, LARGEST_LIST)? {
+        let list = match self.fetch_small(subject, url.request_url(), &names, LARGEST_LIST)? {
             Ok(list) => list,
             // Limits of an API are told as `forbidden`, and say nothing about the list.
             Err(error) if error.failure.code() == "not-found" => {
@@ -158,7 +158,7 @@ impl Upstreams<'_> {
             }
             Err(error) => return Err(error.into()),
         };
-        let versions = upstream.releases(&list).map_err(|reason| UpstreamError {
+        let versions = upstream.parse_releases(&list).map_err(|reason| UpstreamError {
             name: subject.name.to_owned(),
             url: url.to_string(),
             reason,
@@ -205,9 +205,9 @@ impl Upstreams<'_> {
             return false;
         }
         if subject.name == KUBERNETES {
-            return Minor::of(version) == Some(self.plan.line.minor);
+            return Minor::from_release(version) == Some(self.plan.line.minor);
         }
-        let choice = subject.component.choice(self.plan.line.minor);
+        let choice = subject.component.find_choice(self.plan.line.minor);
         choice.is_none_or(|choice| choice.allowed.contains(version))
             && subject.component.releases.iter().any(|release| release.versions.contains(version))
     }
@@ -224,7 +224,7 @@ impl Upstreams<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        let signature = artifact.signatures.first().map(|signature| signature.kind.proof());
+        let signature = artifact.signatures.first().map(|signature| signature.kind.proof_kind());
         Ok(signature.or_else(|| artifact.authenticode.as_ref().map(|_| ProofKind::Authenticode)))
     }
 
@@ -236,6 +236,6 @@ impl Upstreams<'_> {
         names: &BTreeMap<String, String>,
         limit: u64,
     ) -> Result<Result<Vec<u8>, FetchError>> {
-        Ok(self.fetcher.small(subject.name, url, limit, &read_headers(names, subject.name)?))
+        Ok(self.fetcher.fetch_small(subject.name, url, limit, &read_headers(names, subject.name)?))
     }
 }

@@ -79,7 +79,7 @@ pub struct Proven {
 
 /// The outcome of one proof as evidence.
 #[must_use]
-pub fn evidence(
+pub fn record_evidence(
     proof: ProofKind,
     subject: &str,
     source: Option<&str>,

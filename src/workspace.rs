@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::acquire::ProvenPlan;
 use crate::bake;
-use crate::bundle::{Content, Part, pack};
+use crate::bundle::{Content, Part, write_zip};
 use crate::catalog::Trees;
 use crate::cli::WorkspaceArgs;
 use crate::diagnostic::Result;
@@ -35,7 +35,7 @@ pub struct RenderOutput {
 /// Files beside the plan, so that the machine needs no network: by the digests that the plan names.
 #[must_use]
 pub fn list_media(proven: &ProvenPlan) -> Vec<Part> {
-    let part = |digest: &str, file: &Fetched| Part::fetched(format!("artifacts/{digest}"), file);
+    let part = |digest: &str, file: &Fetched| Part::from_fetched(format!("artifacts/{digest}"), file);
     let artifacts = proven.artifacts().iter().filter_map(|verified| {
         let pin = verified.artifact().digest()?;
         Some(part(&pin.digest, verified.fetched()))
@@ -76,7 +76,7 @@ pub fn write_workspace(
     printer: &Printer,
 ) -> Result<Written> {
     let (guest, _) = predict_machine(plan, trees)?;
-    let rendered = render::render(plan, lock, &guest, &trees.packer, &trees.provisioners)?;
+    let rendered = render::render_workspace(plan, lock, &guest, &trees.packer, &trees.provisioners)?;
     let folder = workspace.out.clone().unwrap_or_else(|| {
         let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
         Path::new("imagegen-out").join(name)
@@ -84,9 +84,9 @@ pub fn write_workspace(
     // The same lock gives the same archive, so an older one is no loss.
     let archive = render::archive_names(plan);
     let traces: Vec<&str> = bake::TRACES.iter().copied().chain(archive.iter().map(String::as_str)).collect();
-    let digests = fs::place(&folder, &rendered.files, &traces, bake::RESULTS, workspace.force)?;
+    let digests = fs::place_directory(&folder, &rendered.files, &traces, bake::RESULTS, workspace.force)?;
     for warning in &plan.warnings {
-        printer.warning(&warning.message);
+        printer.print_warning(&warning.message);
     }
     Ok(Written { folder, workspace: rendered, digests })
 }
@@ -107,9 +107,9 @@ impl Written {
         parts.sort_by(|one, other| one.path.cmp(&other.path));
         // Two components may be one file.
         parts.dedup_by(|one, other| one.path == other.path);
-        pack(&path, &parts)?;
-        let found = fs::digests(&path)?;
-        fs::write(&self.folder.join(checksum), format!("{}  {name}\n", found.sha256).as_bytes())?;
+        write_zip(&path, &parts)?;
+        let found = fs::digest_file(&path)?;
+        fs::write_file(&self.folder.join(checksum), format!("{}  {name}\n", found.sha256).as_bytes())?;
         Ok(BundleOutput {
             workspace: self.folder.display().to_string(),
             bundle: path.display().to_string(),
@@ -124,7 +124,7 @@ impl Written {
         RenderOutput {
             workspace: self.folder.display().to_string(),
             files: self.digests.clone(),
-            unpinned: plan.unpinned().map(PlannedArtifact::title).collect(),
+            unpinned: plan.unpinned_artifacts().map(PlannedArtifact::title).collect(),
             missing: plan.missing.clone(),
             warnings: plan.warnings.clone(),
         }

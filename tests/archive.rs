@@ -5,7 +5,7 @@ use std::io::{Cursor, Write as _};
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
 use imagegen::model::resource::ArchiveFormat::{self, TarGz, Zip};
 use imagegen::verify::ProofError;
-use imagegen::verify::archive::{Limits, MemberDigest, Wanted, list, members};
+use imagegen::verify::archive::{Limits, MemberDigest, Wanted, list_entries, read_members};
 use proptest::prelude::*;
 
 pub mod forge;
@@ -19,7 +19,7 @@ pub(crate) fn take(
     names: &[&str],
     limits: &Limits,
 ) -> Result<Vec<MemberDigest>, ProofError> {
-    members(Cursor::new(bytes), format, &Wanted::names(names), limits, &mut |entry, reader| {
+    read_members(Cursor::new(bytes), format, &Wanted::from_names(names), limits, &mut |entry, reader| {
         let mut content = Vec::new();
         reader.read_to_end(&mut content).map_err(|error| ProofError::new("test", error.to_string()))?;
         assert!(content.len() as u64 <= limits.entry && content.len() as u64 == entry.size);
@@ -37,14 +37,14 @@ fn wanted_members_come_with_their_digests() {
     {
         for name in ["bin/a.exe", "./bin/a.exe"] {
             let found = take(&bytes, format, &[name], &Limits::default()).expect("good");
-            let digest = imagegen::embedded::sha256(b"first");
+            let digest = imagegen::embedded::sha256_hex(b"first");
             assert_eq!(found, [MemberDigest { name: "bin/a.exe".to_owned(), size: 5, sha256: digest }]);
         }
     }
-    let globs = Wanted::globs(["bin/*.exe"]);
-    let found = members(Cursor::new(zip(&parts)), Zip, &globs, &Limits::default(), &mut |_, _| Ok(()));
+    let globs = Wanted::from_globs(["bin/*.exe"]);
+    let found = read_members(Cursor::new(zip(&parts)), Zip, &globs, &Limits::default(), &mut |_, _| Ok(()));
     assert_eq!(found.expect("good").len(), 2);
-    let entries = list(Cursor::new(tar_gz(&parts)), TarGz, &Limits::default()).expect("good");
+    let entries = list_entries(Cursor::new(tar_gz(&parts)), TarGz, &Limits::default()).expect("good");
     assert_eq!(
         entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(),
         ["bin/a.exe", "bin/b.exe", "README"]
@@ -94,14 +94,14 @@ fn archives_of_real_writers_are_read() {
 #[test]
 fn errors_of_the_visitor_and_of_the_archive_come_through() {
     let bytes = zip(&[Part::new("a", b"1234")]);
-    let wanted = Wanted::all();
-    let said = members(Cursor::new(&bytes), Zip, &wanted, &Limits::default(), &mut |_, _| {
+    let wanted = Wanted::all_files();
+    let said = read_members(Cursor::new(&bytes), Zip, &wanted, &Limits::default(), &mut |_, _| {
         Err(ProofError::new("mine", "no"))
     });
     assert_eq!(said.expect_err("refused").code, "mine");
     // A visitor that swallows what the archive says does not make it good.
     let damaged = forge::edit(&bytes, b"1234", b"1235");
-    let said = members(Cursor::new(&damaged), Zip, &wanted, &Limits::default(), &mut |_, reader| {
+    let said = read_members(Cursor::new(&damaged), Zip, &wanted, &Limits::default(), &mut |_, reader| {
         let _ = reader.read_to_end(&mut Vec::new());
         Ok(())
     });
@@ -149,7 +149,7 @@ proptest! {
         let limits = Limits { entries: 8, entry: 4096, total: 8192, ratio: 250, path: 259 };
         let mut total = 0_u64;
         let mut seen = 0_u64;
-        let outcome = members(Cursor::new(&bytes), format, &Wanted::all(), &limits, &mut |_, reader| {
+        let outcome = read_members(Cursor::new(&bytes), format, &Wanted::all_files(), &limits, &mut |_, reader| {
             seen += 1;
             let mut content = Vec::new();
             let read = reader.read_to_end(&mut content);
@@ -168,9 +168,9 @@ proptest! {
     fn noise_is_refused(noise in prop::collection::vec(any::<u8>(), 0..400), zip in any::<bool>()) {
         let format = if zip { Zip } else { TarGz };
         let magic: &[u8] = if zip { b"PK\x05\x06" } else { b"\x1f\x8b\x08\x00" };
-        let _ = list(Cursor::new(&noise), format, &Limits::default());
+        let _ = list_entries(Cursor::new(&noise), format, &Limits::default());
         let with_magic = [magic, &noise].concat();
-        let _ = list(Cursor::new(&with_magic), format, &Limits::default());
+        let _ = list_entries(Cursor::new(&with_magic), format, &Limits::default());
     }
 
     #[test]
@@ -178,7 +178,7 @@ proptest! {
         which in 0_usize..3,
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_u8..3), 1..8),
     ) {
-        let tree = imagegen::embedded::Tree::manifests();
+        let tree = imagegen::embedded::Tree::embedded_manifests();
         let mut files: Vec<(String, Vec<u8>)> =
             tree.files().into_iter().filter(|(name, _)| name.starts_with("components/")).take(3).collect();
         let (name, mut bytes) = files.swap_remove(which);
@@ -190,7 +190,7 @@ proptest! {
                 _ => bytes.insert(at, value),
             }
         }
-        let _ = imagegen::model::json::parse::<imagegen::model::component::Component>(&name, &bytes);
+        let _ = imagegen::model::json::parse_json::<imagegen::model::component::Component>(&name, &bytes);
         let _ = imagegen::lock::Lock::decode(&name, &bytes);
         let head = b"{\"schema\": \"imagegen.dev/lock/v1\", ";
         let _ = imagegen::lock::Lock::decode(&name, &[head, bytes.get(1..).unwrap_or_default()].concat());

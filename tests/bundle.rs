@@ -12,7 +12,7 @@ mod registry;
 use registry::{Registry, image};
 
 fn digest(bytes: &[u8]) -> String {
-    imagegen::embedded::sha256(bytes)
+    imagegen::embedded::sha256_hex(bytes)
 }
 
 /// Bytes that do not get smaller, so that a bundle has the size of its files.
@@ -50,7 +50,7 @@ fn lock(server: &Registry, first: &[u8]) -> String {
 }
 
 fn sha512(bytes: &[u8]) -> String {
-    imagegen::embedded::hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref())
+    imagegen::embedded::encode_hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref())
 }
 
 #[test]

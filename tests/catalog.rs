@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use imagegen::catalog::{Catalog, lint, lint_sources};
+use imagegen::catalog::{Catalog, lint_catalog, lint_sources};
 use imagegen::diagnostic::Severity;
 use imagegen::embedded::Tree;
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use crate::support::{Test, files, root};
 
 #[test]
 fn what_ships_has_no_findings() {
-    let findings = lint(&Catalog::new(Tree::manifests()));
+    let findings = lint_catalog(&Catalog::new(Tree::embedded_manifests()));
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     // 1.37 came after the survey.
     let known: Vec<&str> =
         findings.iter().filter(|it| it.severity == Severity::Warning).map(|it| it.code.as_str()).collect();
     assert!(lines.len() == 1 && known == ["not-surveyed"], "{}", lines.join("\n"));
-    for tree in [Tree::packer(), Tree::provisioners()] {
+    for tree in [Tree::embedded_packer(), Tree::embedded_provisioners()] {
         let lines: Vec<String> = lint_sources(&tree).iter().map(ToString::to_string).collect();
         assert!(lines.is_empty(), "{}", lines.join("\n"));
     }
@@ -91,7 +91,10 @@ fn small() -> BTreeMap<String, Value> {
 
 fn findings(files: &BTreeMap<String, Value>) -> Vec<String> {
     let bytes = files.iter().map(|(path, value)| (path.clone(), value.to_string().into_bytes())).collect();
-    lint(&Catalog::new(Tree::loaded("m".to_owned(), bytes))).iter().map(ToString::to_string).collect()
+    lint_catalog(&Catalog::new(Tree::from_files("m".to_owned(), bytes)))
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// Each case breaks the small catalog in one place: file, pointer, value, and the finding.
@@ -348,17 +351,17 @@ fn two_entries_for_one_version_are_found() {
 #[test]
 fn programs_know_what_their_line_has() {
     let files = small().into_iter().map(|(path, value)| (path, value.to_string().into_bytes())).collect();
-    let catalog = Catalog::new(Tree::loaded("m".to_owned(), files));
-    let table = catalog.programs().expect("programs");
+    let catalog = Catalog::new(Tree::from_files("m".to_owned(), files));
+    let table = catalog.load_programs().expect("programs");
     for (minor, flags) in [("1.19", &["a", "b"][..]), ("1.20", &["b"]), ("1.21", &["a"])] {
-        assert_eq!(table.programs_of(minor.parse().expect(minor))["kubelet"].flags, flags, "{minor}");
+        assert_eq!(table.list_programs(minor.parse().expect(minor))["kubelet"].flags, flags, "{minor}");
     }
-    assert!(table.programs_of("1.22".parse().expect("a line")).is_empty());
-    let shipped = Catalog::new(Tree::manifests());
-    let shipped = shipped.programs().expect("programs");
+    assert!(table.list_programs("1.22".parse().expect("a line")).is_empty());
+    let shipped = Catalog::new(Tree::embedded_manifests());
+    let shipped = shipped.load_programs().expect("programs");
     for (minor, known) in [("1.28", true), ("1.29", true), ("1.30", true), ("1.33", true), ("1.34", false)] {
         // Listed by 1.28 and by 1.30 to 1.32. The gates of the line before count.
-        let gates = &shipped.programs_of(minor.parse().expect(minor))["kubelet"].feature_gates;
+        let gates = &shipped.list_programs(minor.parse().expect(minor))["kubelet"].feature_gates;
         assert_eq!(gates.iter().any(|gate| gate == "SeparateCacheWatchRPC"), known, "{minor}");
     }
 }

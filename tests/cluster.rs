@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use imagegen::catalog::Catalog;
-use imagegen::cluster::{ClusterError, ClusterInput, Manifest, manifests};
+use imagegen::cluster::{ClusterError, ClusterInput, Manifest, render_manifests};
 use imagegen::embedded::Tree;
 use imagegen::model::choice::{HostAccess, Runtime};
 use imagegen::model::kubernetes::KubernetesLine;
 use imagegen::model::plan::Plan;
 use imagegen::model::selection::ImageDefinition;
 use imagegen::render;
-use imagegen::resolve::{Surroundings, resolve};
+use imagegen::resolve::{Surroundings, resolve_selection};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ fn plan(
     access: HostAccess,
     cni: &str,
 ) -> Option<Plan> {
-    let packer = Tree::packer();
+    let packer = Tree::embedded_packer();
     let selection = ImageDefinition {
         kubernetes: Some(line.minor.to_string()),
         runtime: Some(runtime),
@@ -82,8 +82,8 @@ fn plan(
         ..ImageDefinition::default()
     };
     let target = render::load_target(&packer, "azure").expect("target");
-    let version = render::packer_base(&packer).expect("packer").version;
-    resolve(catalog, target, &version, &selection, &Surroundings::default()).ok()
+    let version = render::read_packer_base(&packer).expect("packer").version;
+    resolve_selection(catalog, target, &version, &selection, &Surroundings::default()).ok()
 }
 
 /// Every line × runtime × host access × pod network that the tables allow.
@@ -93,14 +93,15 @@ fn matrix() -> &'static [Case] {
 }
 
 fn cases() -> Vec<Case> {
-    let catalog = Catalog::new(Tree::manifests());
+    let catalog = Catalog::new(Tree::embedded_manifests());
     let paths: Value =
-        serde_json::from_slice(Tree::provisioners().get("paths.json").expect("paths")).expect("JSON");
+        serde_json::from_slice(Tree::embedded_provisioners().get("paths.json").expect("paths"))
+            .expect("JSON");
     let mut cases = Vec::new();
     let mut refused = BTreeSet::new();
     let networks = catalog.network_names();
     for minor in catalog.kubernetes_minors() {
-        let line = catalog.kubernetes(minor).expect("line");
+        let line = catalog.load_kubernetes_line(minor).expect("line");
         for (runtime, access, cni) in situations(&networks) {
             let known = line.host_access.iter().any(|choice| choice.name == access.as_str())
                 && line.runtimes.iter().any(|choice| choice.name == runtime.as_str());
@@ -112,7 +113,7 @@ fn cases() -> Vec<Case> {
             if matches!(cni, "none" | "sdnoverlay" | "ovn-kubernetes" | "l3") {
                 input.hns_network = Some("mine".to_owned());
             }
-            match manifests(&input, &plan, &catalog, &paths) {
+            match render_manifests(&input, &plan, &catalog, &paths) {
                 Ok(files) => cases.push(Case {
                     line: line.clone(),
                     runtime,
@@ -326,8 +327,8 @@ fn pods_go_to_windows_with_images_that_are_fixed() {
 /// Arguments of kube-proxy are flags and gates that the program of the line has.
 #[test]
 fn arguments_are_known_to_the_programs() {
-    let catalog = Catalog::new(Tree::manifests());
-    let table = catalog.programs().expect("programs");
+    let catalog = Catalog::new(Tree::embedded_manifests());
+    let table = catalog.load_programs().expect("programs");
     let mut checked = 0;
     for case in matrix() {
         let Some((at, map)) = case
@@ -342,7 +343,7 @@ fn arguments_are_known_to_the_programs() {
         let arguments: Vec<String> = serde_json::from_str(&text("arguments.json")).expect("JSON");
         // Programs of the nearest surveyed line stand for those of a line that is not surveyed.
         let survey = table.nearest_survey(case.line.minor).expect("a surveyed line");
-        let program = table.programs_of(survey.minor).remove("kube-proxy").expect("program");
+        let program = table.list_programs(survey.minor).remove("kube-proxy").expect("program");
         for argument in &arguments {
             let (flag, value) = argument.trim_start_matches('-').split_once('=').expect("value");
             assert!(program.flags.iter().any(|known| known == flag), "{at}: {flag}");
@@ -455,9 +456,9 @@ fn templates_interpolate_values_only() {
 /// Every file of the folder is in the index, and every entry is a file.
 #[test]
 fn index_and_folder_agree() {
-    let index = Catalog::new(Tree::manifests()).cluster().expect("index");
+    let index = Catalog::new(Tree::embedded_manifests()).load_cluster_index().expect("index");
     let mut listed: BTreeSet<String> = index.files.iter().map(|file| file.file.clone()).collect();
-    let catalog = Catalog::new(Tree::manifests());
+    let catalog = Catalog::new(Tree::embedded_manifests());
     for name in catalog.network_names() {
         let cluster = catalog.network(&name).expect("network").cluster;
         listed.extend(cluster.configurations.into_iter().map(|it| it.file));

@@ -57,7 +57,7 @@ fn everything_that_the_tables_allow_is_planned_and_predicted() {
     let trees = read_trees(None).expect("the catalog");
     let mut made_of: BTreeSet<String> = BTreeSet::new();
     for minor in trees.catalog.kubernetes_minors() {
-        let line = trees.catalog.kubernetes(minor).expect("line");
+        let line = trees.catalog.load_kubernetes_line(minor).expect("line");
         for (at, cni) in trees.catalog.network_names().iter().enumerate() {
             for (turn, access) in line.host_access.iter().enumerate() {
                 for runtime in &line.runtimes {
@@ -96,9 +96,9 @@ fn is_overlay(network: &str) -> bool {
 
 fn check(selection: &ImageDefinition, machine: &Machine) {
     let cni = selection.cni.as_deref().expect("a network");
-    let opened = machine.present::<FirewallRule>().any(|rule| rule.settings.local_port == ["4789"]);
+    let opened = machine.present_resources::<FirewallRule>().any(|rule| rule.settings.local_port == ["4789"]);
     assert_eq!(opened, is_overlay(cni), "{selection:?}: the port of VXLAN");
-    let service = |name: &str| machine.service(name);
+    let service = |name: &str| machine.find_service(name);
     assert_eq!(
         service("kube-proxy").is_some(),
         selection.host_access == Some(HostAccess::Services),
@@ -133,7 +133,7 @@ fn check_join(selection: &ImageDefinition, guest: &Guest, machine: &Machine) {
     );
     let task = |name: &str| {
         machine
-            .present::<ScheduledTask>()
+            .present_resources::<ScheduledTask>()
             .any(|it| it.it.task_name == name && it.settings.enabled == Some(true))
     };
     let bridged = matches!(cni, "win-bridge" | "sdnbridge" | "l3");
@@ -293,18 +293,18 @@ fn programs_that_are_looked_for_by_name_have_it() {
     let trees = read_trees(None).expect("the catalog");
     let selection = ImageDefinition { cni: Some("flannel-overlay".to_owned()), ..azure("1.36.4") };
     let (_, machine) = made(&selection, &trees).expect("planned");
-    let has = |path: &str| machine.files().any(|file| file.path == path);
+    let has = |path: &str| machine.present_files().any(|file| file.path == path);
     assert!(has(r"C:\opt\cni\bin\flannel.exe") && !has(r"C:\opt\cni\bin\flannel-amd64.exe"));
 }
 
 #[test]
 fn what_is_asked_for_gets_its_step() {
     let trees = read_trees(None).expect("the catalog");
-    let contents = trees.catalog.contents().expect("contents");
+    let contents = trees.catalog.load_contents().expect("contents");
     let mut seen = 0;
     for group in contents.groups.iter().filter(|group| group.on_request) {
-        let component = trees.catalog.component(&group.name).expect("component");
-        let Some(pin) = component.pins.iter().rfind(|pin| pin.usable()) else { continue };
+        let component = trees.catalog.load_component(&group.name).expect("component");
+        let Some(pin) = component.pins.iter().rfind(|pin| pin.is_usable()) else { continue };
         let mut selection = azure("1.36.4");
         selection.components.insert(group.name.clone(), pin.version.clone());
         let Some((guest, _)) = made(&selection, &trees) else { continue };
@@ -320,10 +320,13 @@ fn nssm_runs_the_kubelet_where_it_is_asked_for() {
     let mut selection = azure("1.20.0");
     selection.components.insert("nssm".to_owned(), "2.24".parse().expect("version"));
     let (_, machine) = made(&selection, &trees).expect("planned");
-    let kubelet = machine.service("kubelet").expect("kubelet").settings;
+    let kubelet = machine.find_service("kubelet").expect("kubelet").settings;
     assert_eq!(kubelet.program.as_deref(), Some(r"C:\k\nssm.exe"));
     let value = |name: &str| {
-        let found = machine.present::<RegistryValue>().find(|value| value.it.value_name == name).expect(name);
+        let found = machine
+            .present_resources::<RegistryValue>()
+            .find(|value| value.it.value_name == name)
+            .expect(name);
         serde_json::to_value(&found.settings.data).expect("data")["data"].clone()
     };
     assert_eq!(value("Application"), r"C:\k\kubelet.exe");
@@ -389,7 +392,7 @@ fn containerd_knows_every_key_of_its_configuration() {
 #[test]
 fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
     let trees = read_trees(None).expect("the catalog");
-    for feature in trees.catalog.features().expect("features") {
+    for feature in trees.catalog.load_features().expect("features") {
         let cni = feature.when.cni.as_ref().and_then(|names| names.first().cloned());
         let with = |features: Vec<String>| ImageDefinition { features, cni: cni.clone(), ..azure("1.20.0") };
         let (_, without) = made(&with(Vec::new()), &trees).expect("planned");
@@ -402,7 +405,7 @@ fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
         let (_, machine) =
             made(&with(vec![feature.name.clone()]), &trees).unwrap_or_else(|| panic!("{}", feature.name));
         assert!(
-            !imagegen::machine::compare(&without, &machine).is_empty(),
+            !imagegen::machine::compare_machines(&without, &machine).is_empty(),
             "{} changes nothing",
             feature.name
         );
@@ -439,7 +442,7 @@ fn updates_come_first_and_are_frozen_later() {
     assert!(at("updates/KB5001407") < at("updates/search"));
     assert!(at("updates/search") < at("os-baseline/containers-feature"));
     assert!(at("os-baseline/containers-feature") < at("os-baseline/no-automatic-updates"));
-    let (search, _) = machine.all::<WindowsUpdate>().next().expect("a search");
+    let (search, _) = machine.resources_of::<WindowsUpdate>().next().expect("a search");
     assert_eq!(search.categories, ["0fa1201d-4330-4fa8-8ae9-b877473b6441"]);
     let searched = Test::new().file("imagegen.json", &definition).line("build --no-bake --out o");
     searched.succeeds();
@@ -458,7 +461,7 @@ fn volume_plugins_are_laid_by_digest_or_refused() {
         let plugins = serde_json::json!({ plugin: [{ "file": file, "url": url, "sha256": sha256 }] });
         let definition = serde_json::json!({ "kubernetes": "1.20.0", "volumePlugins": plugins });
         let definition: ImageDefinition = serde_json::from_value(definition).expect("a definition");
-        definition.over(azure("1.20.0"))
+        definition.merge_over(azure("1.20.0"))
     };
     let (digest, url) = ("a".repeat(64), "https://plugins.example/iscsi.ps1");
     let selection = define("microsoft.com~iscsi.cmd", "iscsi.ps1", url, &digest);
@@ -489,9 +492,9 @@ fn credential_providers_are_configured_as_the_line_reads_them() {
             .find(|file| file.path.ends_with(r"credential-providers\config.yaml"))
             .expect("a file");
         assert!(file.content().expect("content").contains(&format!("kubelet.config.k8s.io/{api}\n")));
-        let bare = machine.files().any(|file| file.path.ends_with(r"\azure-acr-credential-provider"));
+        let bare = machine.present_files().any(|file| file.path.ends_with(r"\azure-acr-credential-provider"));
         assert_eq!(bare, both, "{kubernetes}");
-        let kubelet = machine.service("kubelet").expect("kubelet").settings;
+        let kubelet = machine.find_service("kubelet").expect("kubelet").settings;
         assert!(
             kubelet.arguments.iter().any(|word| word.starts_with("--image-credential-provider-bin-dir="))
         );
@@ -522,7 +525,7 @@ fn wins_gets_its_list_under_the_key_that_it_reads() {
         assert_eq!(listed, allowed, "{version}");
         assert!(text.contains("upgrade:\n  mode: none"), "{version}: it would replace itself");
         for folder in [r"C:\k\kube-proxy", r"C:\k\flannel", r"C:\etc\rancher\wins"] {
-            let own = machine.at_path(folder).and_then(|it| it.properties().descriptor());
+            let own = machine.find_at_path(folder).and_then(|it| it.properties().descriptor());
             assert!(own.is_some(), "{version}: who may write to {folder} starts what he likes");
         }
     }

@@ -69,7 +69,7 @@ fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool, mir
     selection.features.extend(hypervisor.then(|| "hyper-v".to_owned()));
     let plan = resolve_plan(&selection, trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
     let (guest, prediction) = predict_machine(&plan, trees).unwrap();
-    let service = prediction.machine.service("containerd").unwrap().settings;
+    let service = prediction.machine.find_service("containerd").unwrap().settings;
     assert_eq!(service.program.as_deref(), Some(r"C:\Program Files\containerd\containerd.exe"));
     let files: Vec<(String, String)> = guest
         .plan

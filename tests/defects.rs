@@ -59,7 +59,7 @@ fn d1_every_download_has_a_digest_that_the_engine_demands() {
             ResourceKind::Msi(it) => &it.digest,
             _ => continue,
         };
-        let known = plan.unpinned().any(|artifact| digest == "unpinned" && !artifact.is_pinned());
+        let known = plan.unpinned_artifacts().any(|artifact| digest == "unpinned" && !artifact.is_pinned());
         assert!(known || digest.len() == 64 || digest.len() == 128, "{}: {digest}", resource.name);
         checked += 1;
     }
@@ -81,7 +81,7 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
             ..azure(kubernetes)
         };
         let (_, machine) = made(&selection);
-        assert!(machine.all::<ContainerImage>().any(|(it, _)| it.reference == image), "{release}");
+        assert!(machine.resources_of::<ContainerImage>().any(|(it, _)| it.reference == image), "{release}");
     }
     Test::new()
         .line("plan --target azure --image mcr.microsoft.com/windows/nanoserver:ltsc2022")
@@ -95,10 +95,10 @@ fn d3_each_release_gets_its_registry_settings() {
     for (release, kubernetes) in [("2019", "1.20.0"), ("2022", "1.30.0"), ("2025", "1.36.4")] {
         let selection = ImageDefinition { windows: Some(release.to_owned()), ..azure(kubernetes) };
         let (_, machine) = made_in(&selection, &trees);
-        let wanted = trees.catalog.windows(release).expect("release").registry;
+        let wanted = trees.catalog.load_windows_release(release).expect("release").registry;
         assert!(!wanted.is_empty(), "{release}");
         for setting in wanted {
-            let mut values = machine.present::<RegistryValue>();
+            let mut values = machine.present_resources::<RegistryValue>();
             let found = values.find(|it| it.it.value_name == setting.name && it.it.key == setting.key);
             assert_eq!(found.map(|it| &it.settings.data), Some(&setting.data), "{release}: {}", setting.name);
         }
@@ -171,7 +171,7 @@ fn d6_the_kubelet_starts_without_kubeadm_flags_env() {
         ("1.36.4", &["--config="]),
     ] {
         let (_, machine) = made(&azure(kubernetes));
-        let kubelet = machine.service("kubelet").expect("kubelet").settings;
+        let kubelet = machine.find_service("kubelet").expect("kubelet").settings;
         for flag in wanted {
             assert!(kubelet.arguments.iter().any(|word| word.starts_with(flag)), "{kubernetes}: {flag}");
         }
@@ -187,7 +187,7 @@ fn d6_the_kubelet_starts_without_kubeadm_flags_env() {
 #[test]
 fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
     let (_, machine) = made(&azure("1.20.0"));
-    assert!(machine.files().all(|file| !file.path.ends_with("kube-log-runner.exe")));
+    assert!(machine.present_files().all(|file| !file.path.ends_with("kube-log-runner.exe")));
     Test::new()
         .line("plan --target azure --k8s 1.22.0 --component containerd=2.3.4")
         .fails(3, &["containerd-cri-v1alpha2"]);
@@ -197,13 +197,14 @@ fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
 #[test]
 fn d8_no_remote_management_is_left() {
     let (guest, machine) = made(&azure("1.36.4"));
-    assert!(machine.all::<WinrmListener>().all(|(it, _)| it.ensure == Ensure::Absent));
-    assert!(machine.all::<LocalUser>().all(|(it, _)| it.ensure != EnsureUser::Present));
+    assert!(machine.resources_of::<WinrmListener>().all(|(it, _)| it.ensure == Ensure::Absent));
+    assert!(machine.resources_of::<LocalUser>().all(|(it, _)| it.ensure != EnsureUser::Present));
     for opening in [r"Service\Auth\Basic", r"Service\AllowUnencrypted", r"Service\Auth\CredSSP"] {
-        let setting = machine.all::<WinrmSetting>().find(|(it, _)| it.setting == opening);
+        let setting = machine.resources_of::<WinrmSetting>().find(|(it, _)| it.setting == opening);
         assert_eq!(setting.map(|(it, _)| it.value.as_str()), Some("false"), "{opening}");
     }
-    let profiles = machine.present::<RegistryValue>().filter(|it| it.it.value_name == "EnableFirewall");
+    let profiles =
+        machine.present_resources::<RegistryValue>().filter(|it| it.it.value_name == "EnableFirewall");
     let on: Vec<_> = profiles.map(|it| &it.settings.data).collect();
     assert_eq!(on, [&RegistryData::DWord(1); 3], "the firewall is on in every profile");
     // Closed where nothing listens to the build any more, before accounts and join of the clone.
@@ -235,7 +236,7 @@ fn d9_no_password_is_in_a_plan() {
     let trees = read_trees(None).expect("the catalog");
     for kubernetes in ["1.20.0", "1.36.4"] {
         let (guest, _) = made_in(&azure(kubernetes), &trees);
-        let text = imagegen::guest::plan_json(&guest.plan).to_lowercase();
+        let text = imagegen::guest::format_plan(&guest.plan).to_lowercase();
         let found =
             text.match_indices("password").map(|(at, _)| text[at.saturating_sub(30)..at + 25].to_owned());
         for around in found {
@@ -259,7 +260,7 @@ fn d10_an_undefined_name_is_an_error() {
     let plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
     let mut files = BTreeMap::new();
     for folder in ["steps", "templates", "engine", "resources"] {
-        for path in trees.provisioners.list(folder) {
+        for path in trees.provisioners.list_files(folder) {
             let bytes = trees.provisioners.get(&path).expect("listed").to_vec();
             files.insert(path, bytes);
         }
@@ -269,7 +270,7 @@ fn d10_an_undefined_name_is_an_error() {
     }
     let template = files.get_mut("templates/crictl.yaml").expect("template");
     template.extend_from_slice(b"debug: {{ runtime.debug }}\n");
-    trees.provisioners = imagegen::embedded::Tree::loaded("provisioners".to_owned(), files);
+    trees.provisioners = imagegen::embedded::Tree::from_files("provisioners".to_owned(), files);
     let error = format!("{:#}", predict_machine(&plan, &trees).expect_err("an undefined name"));
     assert!(error.contains("templates/crictl.yaml") && error.contains("debug"), "{error}");
 }
@@ -281,7 +282,7 @@ fn d11_every_release_is_made_by_some_line() {
     let trees = read_trees(None).expect("the catalog");
     let mut made = BTreeSet::new();
     for minor in trees.catalog.kubernetes_minors() {
-        let line = trees.catalog.kubernetes(minor).expect("line");
+        let line = trees.catalog.load_kubernetes_line(minor).expect("line");
         made.extend(line.windows.into_iter().map(|windows| windows.value));
     }
     let all: BTreeSet<String> = trees.catalog.windows_names().into_iter().collect();
@@ -296,7 +297,7 @@ fn d12_a_check_of_what_nobody_installs_is_refused() {
     let plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for folder in ["steps", "templates", "engine", "resources"] {
-        for path in trees.provisioners.list(folder) {
+        for path in trees.provisioners.list_files(folder) {
             files.insert(path.clone(), trees.provisioners.get(&path).expect("listed").to_vec());
         }
     }
@@ -307,7 +308,7 @@ fn d12_a_check_of_what_nobody_installs_is_refused() {
     *checks = String::from_utf8_lossy(checks)
         .replacen(r#""serviceName": "containerd""#, r#""serviceName": "VMTools""#, 1)
         .into();
-    trees.provisioners = imagegen::embedded::Tree::loaded("provisioners".to_owned(), files);
+    trees.provisioners = imagegen::embedded::Tree::from_files("provisioners".to_owned(), files);
     let error = format!("{:#}", predict_machine(&plan, &trees).expect_err("an unknown service"));
     assert!(error.contains("service-unknown") && error.contains("VMTools"), "{error}");
 }

@@ -16,7 +16,7 @@ const OWN: &str = "--manifests catalog --targets targets --steps steps";
 /// A folder with the catalog, and empty places for targets and steps.
 fn exported() -> Test {
     let mut test = Test::new();
-    for (path, bytes) in Tree::manifests().files() {
+    for (path, bytes) in Tree::embedded_manifests().files() {
         test = test.file(&format!("catalog/{path}"), std::str::from_utf8(&bytes).expect("UTF-8"));
     }
     for folder in ["targets", "steps"] {
@@ -33,8 +33,8 @@ fn edit(test: Test, path: &str, change: impl Fn(&mut Value)) -> Test {
 
 /// Files of a target of ours below `targets/<name>/`, changed as text.
 fn target(mut test: Test, from: &str, name: &str, change: impl Fn(&str, &str) -> String) -> Test {
-    let packer = Tree::packer();
-    for path in packer.list(&format!("targets/{from}")) {
+    let packer = Tree::embedded_packer();
+    for path in packer.list_files(&format!("targets/{from}")) {
         let file = path.rsplit('/').next().expect("name");
         let content = std::str::from_utf8(packer.get(&path).expect("file")).expect("UTF-8");
         test = test.file(&format!("targets/{name}/{file}"), &change(file, content));

@@ -48,7 +48,7 @@ pub fn content(size: usize) -> Vec<u8> {
 }
 
 pub fn digest(bytes: &[u8]) -> String {
-    imagegen::embedded::sha256(bytes)
+    imagegen::embedded::sha256_hex(bytes)
 }
 
 /// What is wanted where these bytes are meant.
@@ -65,7 +65,7 @@ pub fn request(url: &str, bytes: &[u8]) -> Request {
 }
 
 pub fn one(fetcher: &Fetcher, request: &Request) -> Result<Fetched, FetchError> {
-    fetcher.fetch(std::slice::from_ref(request), 1, &Downloads::silent()).remove(0)
+    fetcher.fetch_all(std::slice::from_ref(request), 1, &Downloads::new_silent()).remove(0)
 }
 
 /// Nothing stands in the store but whole files, each under its own digest.
@@ -429,11 +429,11 @@ fn a_file_that_leaves_the_store_is_none() {
     let test = Test::new();
     let store = Store::open(test.folder.join("store")).unwrap();
     let object = store.insert("https://a.test/f", b"content").unwrap();
-    assert_eq!(store.content(&object).unwrap().as_deref(), Some(b"content".as_slice()));
-    assert_eq!(store.digests(&object).unwrap().unwrap().sha256, digest(b"content"));
+    assert_eq!(store.read_object(&object).unwrap().as_deref(), Some(b"content".as_slice()));
+    assert_eq!(store.digest_object(&object).unwrap().unwrap().sha256, digest(b"content"));
     std::fs::write(&object.path, "other").unwrap();
-    assert!(store.digests(&object).unwrap().is_none() && !object.path.exists());
-    assert!(store.digests(&object).unwrap().is_none() && store.content(&object).unwrap().is_none());
+    assert!(store.digest_object(&object).unwrap().is_none() && !object.path.exists());
+    assert!(store.digest_object(&object).unwrap().is_none() && store.read_object(&object).unwrap().is_none());
 }
 
 #[test]
@@ -457,7 +457,7 @@ fn a_large_file_comes_over_several_connections() {
     {
         let test = Test::new();
         let wanted = request(&server.url(path), &bytes);
-        let outcome = fetcher(&test, options()).fetch(&[wanted], 4, &Downloads::silent()).remove(0);
+        let outcome = fetcher(&test, options()).fetch_all(&[wanted], 4, &Downloads::new_silent()).remove(0);
         let fetched = outcome.unwrap_or_else(|error| panic!("{path}: {error}"));
         assert_eq!(std::fs::read(fetched.path()).unwrap(), bytes, "{path}");
         let asked = server.asked();
@@ -517,7 +517,7 @@ fn the_store_notices_what_was_changed_on_the_disk() {
     assert_eq!(server.asked().len(), 1, "the store has it");
     // By the other digest, and by nothing at all.
     let by_sha512 = Request {
-        digests: vec![(PinAlgorithm::Sha512, imagegen::io::fs::digests(&path).unwrap().sha512)],
+        digests: vec![(PinAlgorithm::Sha512, imagegen::io::fs::digest_file(&path).unwrap().sha512)],
         ..wanted.clone()
     };
     let offline = || fetcher(&test, Options { offline: true, ..Options::default() });
@@ -551,7 +551,7 @@ fn small_files_are_there_without_network() {
         _ => status("404 Not Found", &[]),
     });
     let test = Test::new();
-    let small = |fetcher: &Fetcher, path: &str| fetcher.small("thing", &server.url(path), 100, &[]);
+    let small = |fetcher: &Fetcher, path: &str| fetcher.fetch_small("thing", &server.url(path), 100, &[]);
     assert_eq!(small(&impatient(&test), "/sum").unwrap(), b"abc\n");
     assert!(small(&impatient(&test), "/none").unwrap_err().is_absent());
     for path in ["/401", "/403"] {
@@ -578,7 +578,7 @@ fn a_download_has_a_deadline() {
     let patience = Patience { deadline: Duration::from_millis(3600), least: 1, ..patience() };
     let test = Test::new();
     let fetcher = fetcher(&test, Options { patience, ..Options::default() });
-    let wanted = Request::unknown("thing", &server.url("/x"), 1 << 20);
+    let wanted = Request::without_digest("thing", &server.url("/x"), 1 << 20);
     let error = one(&fetcher, &wanted).unwrap_err();
     assert_eq!(error.failure.code(), "deadline", "{error}");
 }
@@ -627,7 +627,7 @@ fn the_same_bytes_from_two_places_at_once_are_one_file() {
             ..request(&server.url(&format!("/{}", number % 16)), &file())
         })
         .collect();
-    for outcome in impatient(&test).fetch(&wanted, 16, &Downloads::silent()) {
+    for outcome in impatient(&test).fetch_all(&wanted, 16, &Downloads::new_silent()) {
         outcome.unwrap();
     }
     assert_eq!(sound(&test.folder.join("store")), 1);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read as _};
 
 use imagegen::catalog::Catalog;
-use imagegen::embedded::{Tree, sha256};
+use imagegen::embedded::{Tree, sha256_hex};
 use serde_json::{Value, json};
 use zip::ZipArchive;
 
@@ -33,9 +33,9 @@ fn a_bundle_is_made_alone_and_is_the_same_every_time() {
             .line("build --target host --k8s 1.36.0 --out o --format json");
         let said: Value = serde_json::from_str(&test.succeeds().stdout).unwrap();
         let zip = test.read(&format!("o/{NAME}"));
-        assert_eq!(said["sha256"], sha256(&zip));
+        assert_eq!(said["sha256"], sha256_hex(&zip));
         assert_eq!(said["bundle"], format!("o/{NAME}"));
-        assert_eq!(test.text(&format!("o/{NAME}.sha256")), format!("{}  {NAME}\n", sha256(&zip)));
+        assert_eq!(test.text(&format!("o/{NAME}.sha256")), format!("{}  {NAME}\n", sha256_hex(&zip)));
         // Again in its own place, which holds what it wrote.
         test.succeeds();
         (zip, files(&test.folder.join("o")))
@@ -61,7 +61,7 @@ fn the_plan_of_a_bundle_knows_its_scripts() {
     let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).unwrap();
     let scripts = plan["scripts"].as_object().unwrap();
     for (name, digest) in scripts {
-        assert_eq!(*digest, sha256(&test.read(&format!("o/{name}"))), "{name}");
+        assert_eq!(*digest, sha256_hex(&test.read(&format!("o/{name}"))), "{name}");
     }
     let found = files(&test.folder.join("o"));
     let inner = found.keys().filter(|name| name.contains('/')).count();
@@ -85,10 +85,10 @@ fn check_plan(plan: &Value, selection: &str) {
 
 #[test]
 fn every_line_on_every_windows_gets_a_plan_without_residue_of_a_build() {
-    let catalog = Catalog::new(Tree::manifests());
+    let catalog = Catalog::new(Tree::embedded_manifests());
     let mut pairs = 0;
     for minor in catalog.kubernetes_minors() {
-        let line = catalog.kubernetes(minor).unwrap();
+        let line = catalog.load_kubernetes_line(minor).unwrap();
         for windows in &line.windows {
             let selection = format!("--target host --k8s {} --windows {}", line.latest, windows.value);
             let test = Test::new().line("build --no-bake --out o").line(&selection);
@@ -144,7 +144,7 @@ fn what_a_host_cannot_have_is_refused() {
 #[test]
 fn media_brings_everything_that_the_plan_asks_for() {
     let update = b"stands for an update";
-    let digest = sha256(update);
+    let digest = sha256_hex(update);
     let updates = json!({"target": "host", "kubernetes": "1.36.0", "delivery": "media", "updates": {"files": [
         {"kb": "KB5058411", "url": "https://catalog.example.com/kb5058411.msu", "sha256": digest},
     ]}, "volumePlugins": { "example.com~smb.cmd": [
@@ -168,7 +168,7 @@ fn media_brings_everything_that_the_plan_asks_for() {
         members.keys().filter_map(|name| name.strip_prefix("artifacts/")).map(str::to_owned).collect();
     for resource in plan["resources"].as_array().unwrap() {
         let Some(digest) = resource["properties"]["digest"].as_str() else { continue };
-        assert_eq!(digest, sha256(&members[&format!("artifacts/{digest}")]), "{}", resource["name"]);
+        assert_eq!(digest, sha256_hex(&members[&format!("artifacts/{digest}")]), "{}", resource["name"]);
         carried.remove(digest);
     }
     assert!(carried.is_empty(), "nobody asks for {carried:?}");

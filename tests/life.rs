@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use imagegen::catalog::Trees;
-use imagegen::guest::plan_json;
+use imagegen::guest::format_plan;
 use imagegen::model::plan::Plan;
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::version::{Version, VersionRange};
@@ -91,7 +91,7 @@ struct Node {
 fn make_node(selection: &ImageDefinition, trees: &Trees) -> Option<Node> {
     let plan = resolve_plan(selection, trees).ok()?;
     let (guest, _) = predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
-    let text: Value = serde_json::from_str(&plan_json(&guest.plan)).expect("a plan is JSON");
+    let text: Value = serde_json::from_str(&format_plan(&guest.plan)).expect("a plan is JSON");
     Some(Node {
         renamed: plan.target.image().is_some_and(|image| image.platform.owns_administrator),
         kubernetes: plan.kubernetes,
@@ -314,7 +314,7 @@ fn every_selection_outlives_what_others_do() {
     let (life, trees) = (read_life(), read_trees(None).expect("the catalog"));
     let mut seen = 0;
     for (number, minor) in trees.catalog.kubernetes_minors().into_iter().enumerate() {
-        let release = trees.catalog.kubernetes(minor).expect("line");
+        let release = trees.catalog.load_kubernetes_line(minor).expect("line");
         for (at, access) in release.host_access.iter().enumerate() {
             for (turn, runtime) in release.runtimes.iter().enumerate() {
                 // Every network meets every other choice in some line.

@@ -12,8 +12,12 @@ use serde_json::Value;
 use crate::support::{Test, present};
 
 fn lines() -> Vec<KubernetesLine> {
-    let catalog = Catalog::new(Tree::manifests());
-    catalog.kubernetes_minors().into_iter().map(|minor| catalog.kubernetes(minor).expect("line")).collect()
+    let catalog = Catalog::new(Tree::embedded_manifests());
+    catalog
+        .kubernetes_minors()
+        .into_iter()
+        .map(|minor| catalog.load_kubernetes_line(minor).expect("line"))
+        .collect()
 }
 
 #[test]
@@ -40,8 +44,8 @@ fn supported_pairs_are_planned_predicted_and_rendered() {
 
 /// Every flag and gate that a service of the machine starts with is known to the real program.
 fn check_arguments(machine: &Value, minor: Minor, selection: &str) {
-    let catalog = Catalog::new(Tree::manifests());
-    let programs = catalog.programs().expect("programs").programs_of(minor);
+    let catalog = Catalog::new(Tree::embedded_manifests());
+    let programs = catalog.load_programs().expect("programs").list_programs(minor);
     if programs.is_empty() {
         return;
     }
@@ -95,7 +99,7 @@ fn services_start_with_flags_their_programs_know() {
 
 #[test]
 fn unsupported_pairs_are_refused_with_the_reason() {
-    let catalog = Catalog::new(Tree::manifests());
+    let catalog = Catalog::new(Tree::embedded_manifests());
     for line in lines() {
         for windows in catalog.windows_names() {
             if line.windows.iter().any(|supported| supported.value == windows) {

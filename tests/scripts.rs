@@ -6,7 +6,7 @@ use std::io::{Cursor, Read as _};
 use std::path::Path;
 use std::process::Command;
 
-use imagegen::embedded::sha256;
+use imagegen::embedded::sha256_hex;
 use imagegen::verify::authenticode::unsigned_script;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ fn exported_scripts_are_those_that_a_guest_gets() {
     let digests = list["files"].as_object().expect("files");
     assert_eq!(digests.len() + 1, exported.len());
     for (path, digest) in digests {
-        assert_eq!(*digest, sha256(&exported[path]), "{path}");
+        assert_eq!(*digest, sha256_hex(&exported[path]), "{path}");
     }
     let image = Test::new().line(IMAGE);
     image.succeeds();
@@ -187,19 +187,19 @@ fn signed_scripts_satisfy_the_policy() {
     for (path, digest) in
         said.lines().map(|line| line.split_once("  ").expect("digest and path")).map(|it| (it.1, it.0))
     {
-        assert_eq!(digest, sha256(&test.read(&format!("scripts/{path}"))), "{path}");
+        assert_eq!(digest, sha256_hex(&test.read(&format!("scripts/{path}"))), "{path}");
     }
     same(&test).line(IMAGE).line("--policy policy.json --scripts scripts").succeeds();
     let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).expect("JSON");
     for (path, digest) in plan["scripts"].as_object().expect("scripts") {
-        assert_eq!(*digest, sha256(&test.read(&format!("scripts/{path}"))), "{path}");
+        assert_eq!(*digest, sha256_hex(&test.read(&format!("scripts/{path}"))), "{path}");
     }
     let payload = members(&test.read("o/payload.zip"));
     assert_eq!(payload["engine/Engine.psm1"], test.read("scripts/engine/Engine.psm1"));
     let leaf = pem(&test.text("own.pem"));
     assert_eq!(
         plan["signers"],
-        json!([{"subject": "CN=Own Provider,O=Own Provider", "sha256": sha256(&leaf)}])
+        json!([{"subject": "CN=Own Provider,O=Own Provider", "sha256": sha256_hex(&leaf)}])
     );
     let stores: Vec<(&str, &str)> = plan["resources"]
         .as_array()
@@ -240,7 +240,7 @@ fn a_bundle_carries_signed_scripts_and_whom_to_trust() {
     assert_eq!(members["Install.ps1"], test.read("scripts/host/Install.ps1"));
     assert_eq!(members["node/Join-Node.ps1"], test.read("scripts/node/Join-Node.ps1"));
     let leaf = pem(&test.text("own.pem"));
-    assert_eq!(members[&format!("certificates/TrustedPublisher-{}.cer", &sha256(&leaf)[..16])], leaf);
+    assert_eq!(members[&format!("certificates/TrustedPublisher-{}.cer", &sha256_hex(&leaf)[..16])], leaf);
     let readme = String::from_utf8_lossy(&members["README.md"]).into_owned();
     assert!(readme.contains("-ExecutionPolicy AllSigned -File"), "{readme}");
 }
@@ -355,7 +355,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
 fn a_script_of_ones_own_is_named_by_its_digest_and_signed_too() {
     let Some(test) = bench() else { return };
     change(&test, "engine/Tools.ps1", |text| format!("# reviewed\n{text}"));
-    let digest = sha256(&test.read("scripts/engine/Tools.ps1"));
+    let digest = sha256_hex(&test.read("scripts/engine/Tools.ps1"));
     sign(&test, "own", "ca");
     let named = format!("--override scripts/engine/Tools.ps1.sha256={digest}");
     let build =
@@ -365,7 +365,7 @@ fn a_script_of_ones_own_is_named_by_its_digest_and_signed_too() {
     assert_eq!(lock["selection"]["overrides"]["scripts/engine/Tools.ps1"]["sha256"], digest.as_str());
     // The whole file's digest is named, so that the text may differ; the signature does not hold any more.
     change(&test, "engine/Tools.ps1", |text| text.replacen("reviewed", "REVIEWED", 1));
-    let digest = sha256(&test.read("scripts/engine/Tools.ps1"));
+    let digest = sha256_hex(&test.read("scripts/engine/Tools.ps1"));
     let named = format!("--override scripts/engine/Tools.ps1.sha256={digest}");
     same(&test)
         .line(IMAGE)

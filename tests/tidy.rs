@@ -122,9 +122,9 @@ fn no_text_names_research_notes() {
 
 /// Image targets of the program, by name.
 fn image_targets() -> Vec<Target> {
-    let packer = Tree::packer();
+    let packer = Tree::embedded_packer();
     let targets =
-        packer.folders("targets").into_iter().map(|name| load_target(&packer, &name).expect("target"));
+        packer.list_folders("targets").into_iter().map(|name| load_target(&packer, &name).expect("target"));
     targets.filter(|target| target.image().is_some()).collect()
 }
 
@@ -182,7 +182,7 @@ fn no_code_names_a_target() {
 /// Tera treats an undefined name in a condition as false, so every name is compared with the context.
 #[test]
 fn conditions_of_the_packer_templates_are_in_their_context() {
-    let packer = Tree::packer();
+    let packer = Tree::embedded_packer();
     let mut checked = 0;
     for target in image_targets() {
         let mut known: BTreeSet<String> =
@@ -194,7 +194,7 @@ fn conditions_of_the_packer_templates_are_in_their_context() {
         known.extend(["unpacks", "removes_scripts", "restarts", "reports"].map(|it| format!("stage.{it}")));
         let folder = format!("targets/{}", target.name);
         let own = packer
-            .list(&folder)
+            .list_files(&folder)
             .into_iter()
             .filter(|path| std::path::Path::new(path).extension().is_some_and(|it| it == "hcl"));
         for path in own.chain(["build.pkr.hcl".to_owned()]) {
@@ -214,7 +214,7 @@ fn conditions_of_the_packer_templates_are_in_their_context() {
 /// arguments that the plugin of the tests knows.
 #[test]
 fn source_arguments_are_known_to_the_plugin() {
-    let packer = Tree::packer();
+    let packer = Tree::embedded_packer();
     for target in image_targets() {
         let folder = format!("targets/{}", target.name);
         let fields = packer.get(&format!("{folder}/fields.json")).expect("fields.json");

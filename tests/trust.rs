@@ -356,7 +356,7 @@ fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
     test.succeeds();
     let after = test.text("catalog/components/kubelet.json");
     let added: Vec<&str> = after.lines().filter(|line| !before.contains(line)).collect();
-    let digest = imagegen::embedded::sha256(b"MZ of the test");
+    let digest = imagegen::embedded::sha256_hex(b"MZ of the test");
     assert!(added.iter().any(|line| line.contains(&digest)), "{added:?}");
     let gone: Vec<&str> = before.lines().filter(|line| !after.contains(line)).collect();
     assert_eq!(gone, Vec::<&str>::new());

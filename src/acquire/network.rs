@@ -52,16 +52,18 @@ pub fn open_fetcher(args: &NetworkArgs, policy: &Policy) -> Result<Fetcher> {
 /// # Errors
 /// A header's value is in an environment variable that is not set.
 pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Request> {
-    let component = trees.catalog.component(&artifact.component).ok();
+    let component = trees.catalog.load_component(&artifact.component).ok();
     let superseded = component
         .into_iter()
         .flat_map(|component| component.pins.clone())
-        .filter(|pin| pin.version == artifact.version && !pin.usable() && pin.algorithm.pin().is_some())
+        .filter(|pin| {
+            pin.version == artifact.version && !pin.is_usable() && pin.algorithm.pin_algorithm().is_some()
+        })
         .map(|pin| (pin.algorithm, pin.digest, pin.source.join("; ")))
         .collect();
     Ok(Request {
         name: artifact.title(),
-        url: artifact.url.for_request().to_owned(),
+        url: artifact.url.request_url().to_owned(),
         size: artifact.size,
         max_size: if artifact.role == ArtifactRole::BootMedia { MAX_MEDIUM_SIZE } else { MAX_SIZE },
         digests: artifact.digests.iter().map(|pin| (pin.algorithm, pin.digest.clone())).collect(),
@@ -76,12 +78,12 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Req
 /// As [`request`].
 pub fn request_user_files(selection: &ImageDefinition) -> Result<Vec<Request>> {
     selection
-        .own_files()
+        .user_files()
         .map(|file| {
             Ok(Request {
                 digests: vec![(PinAlgorithm::Sha256, file.sha256.to_owned())],
                 headers: read_headers(&file.headers, &file.name)?,
-                ..Request::unknown(&file.name, file.url.for_request(), MAX_SIZE)
+                ..Request::without_digest(&file.name, file.url.request_url(), MAX_SIZE)
             })
         })
         .collect()

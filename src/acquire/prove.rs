@@ -22,9 +22,9 @@ use crate::model::resource::PinAlgorithm;
 use crate::model::url::{HttpUrl, file_name};
 use crate::trust::{check_evidence, is_waived};
 use crate::verify::chain::PinnedRoots;
-use crate::verify::{ProofError, Proven, checksums, evidence};
+use crate::verify::{ProofError, Proven, checksums, record_evidence};
 
-pub use bundles::{prove_again, write_proofs};
+pub use bundles::{reprove_artifact, write_proofs};
 pub use error::ProveError;
 
 /// How much is asked for.
@@ -57,7 +57,7 @@ impl VerifiedArtifact {
 
     /// `kubelet 1.36.0` with the proofs that hold, by name.
     #[must_use]
-    pub fn summary(&self) -> String {
+    pub fn format_summary(&self) -> String {
         let held = self.artifact.evidence.iter().filter(|proof| proof.verdict.holds());
         let mut proofs: Vec<&str> = held.map(|proof| proof.proof.as_str()).collect();
         proofs.dedup();
@@ -97,7 +97,7 @@ impl Keys {
     /// # Errors
     /// The list or a key of it cannot be read.
     pub fn read(manifests: &Tree) -> Result<Self, JsonError> {
-        let Some(list) = manifests.json::<Vec<KnownKey>>("trust/keys.json")? else {
+        let Some(list) = manifests.read_json::<Vec<KnownKey>>("trust/keys.json")? else {
             return Ok(Self::default());
         };
         let mut keys = BTreeMap::new();
@@ -109,7 +109,7 @@ impl Keys {
     }
 
     /// The key of this name, or the text itself where it is a key.
-    fn get(&self, name: &str) -> String {
+    fn find_key(&self, name: &str) -> String {
         self.0.get(name).cloned().unwrap_or_else(|| name.to_owned())
     }
 }
@@ -127,17 +127,17 @@ pub fn prove_artifact(
     scope: ProofScope,
     trust: Trust<'_>,
 ) -> Result<VerifiedArtifact, ProveError> {
-    let mut found = pins(artifact, fetched);
+    let mut found = pin_evidence(artifact, fetched);
     // What nobody pinned, or the policy wants signed, is worth asking the publisher for.
-    if scope == ProofScope::Publisher || !artifact.is_pinned() || wants_publisher(artifact, trust.policy) {
-        let sums = checksum_files(artifact, fetched, trust, &mut found)?;
-        signatures::check(artifact, fetched, &sums, trust, &mut found)?;
+    if scope == ProofScope::Publisher || !artifact.is_pinned() || requires_publisher(artifact, trust.policy) {
+        let sums = read_checksum_files(artifact, fetched, trust, &mut found)?;
+        signatures::check_signatures(artifact, fetched, &sums, trust, &mut found)?;
     }
-    authenticode::check(artifact, fetched, trust.roots, trust.now, &mut found)?;
-    judge(artifact, &found, trust.policy)?;
+    authenticode::check_authenticode(artifact, fetched, trust.roots, trust.now, &mut found)?;
+    require_evidence(artifact, &found, trust.policy)?;
     let mut artifact = artifact.clone();
     if !artifact.is_pinned() {
-        artifact.digests = pinned(&artifact, fetched, &found);
+        artifact.digests = collect_digests(&artifact, fetched, &found);
     }
     artifact.size = Some(fetched.size());
     artifact.evidence = found;
@@ -155,18 +155,22 @@ pub fn read_stated_digests(
     let files = artifact.checksums.iter();
     files
         .filter_map(|file| {
-            let bytes = sidecar(artifact, headers, &file.url, network).ok()??;
-            let digest = checksums::find(&bytes, file_name(&artifact.url), file.algorithm).ok()?;
+            let bytes = fetch_sidecar(artifact, headers, &file.url, network).ok()??;
+            let digest = checksums::find_checksum(&bytes, file_name(&artifact.url), file.algorithm).ok()?;
             Some((file.algorithm, digest))
         })
         .collect()
 }
 
-fn wants_publisher(artifact: &PlannedArtifact, policy: &Policy) -> bool {
+fn requires_publisher(artifact: &PlannedArtifact, policy: &Policy) -> bool {
     !check_evidence(policy, artifact, &[]).is_empty()
 }
 
-fn judge(artifact: &PlannedArtifact, found: &[Evidence], policy: &Policy) -> Result<(), ProveError> {
+fn require_evidence(
+    artifact: &PlannedArtifact,
+    found: &[Evidence],
+    policy: &Policy,
+) -> Result<(), ProveError> {
     let name = artifact.title();
     let failed = error::failed_proofs(found);
     if !failed.is_empty() {
@@ -184,7 +188,7 @@ fn judge(artifact: &PlannedArtifact, found: &[Evidence], policy: &Policy) -> Res
 }
 
 /// Fetching has compared every digest and size already.
-fn pins(artifact: &PlannedArtifact, fetched: &Fetched) -> Vec<Evidence> {
+fn pin_evidence(artifact: &PlannedArtifact, fetched: &Fetched) -> Vec<Evidence> {
     artifact
         .digests
         .iter()
@@ -198,7 +202,7 @@ fn pins(artifact: &PlannedArtifact, fetched: &Fetched) -> Vec<Evidence> {
                 detail: format!("the bytes have the digest that {} states", pin.source.join(", ")),
                 facts: facts.into(),
             });
-            evidence(ProofKind::Pin, &artifact.file, Some(fetched.url()), outcome)
+            record_evidence(ProofKind::Pin, &artifact.file, Some(fetched.url()), outcome)
         })
         .collect()
 }
@@ -209,7 +213,7 @@ pub(crate) struct Sums {
     pub(crate) bytes: Vec<u8>,
 }
 
-fn checksum_files(
+fn read_checksum_files(
     artifact: &PlannedArtifact,
     fetched: &Fetched,
     trust: Trust<'_>,
@@ -217,10 +221,10 @@ fn checksum_files(
 ) -> Result<Vec<Sums>, ProveError> {
     let mut sums = Vec::new();
     for checksum in &artifact.checksums {
-        let Some(bytes) = sidecar(artifact, fetched.headers(), &checksum.url, trust.fetcher)? else {
+        let Some(bytes) = fetch_sidecar(artifact, fetched.headers(), &checksum.url, trust.fetcher)? else {
             found.push(Evidence {
                 verdict: Verdict::Absent,
-                ..missing(artifact, ProofKind::ChecksumFile, &checksum.url, trust.policy)
+                ..record_missing(artifact, ProofKind::ChecksumFile, &checksum.url, trust.policy)
             });
             continue;
         };
@@ -228,8 +232,8 @@ fn checksum_files(
             PinAlgorithm::Sha256 => fetched.sha256(),
             PinAlgorithm::Sha512 => fetched.sha512(),
         };
-        let outcome =
-            checksums::find(&bytes, file_name(&artifact.url), checksum.algorithm).and_then(|stated| {
+        let outcome = checksums::find_checksum(&bytes, file_name(&artifact.url), checksum.algorithm)
+            .and_then(|stated| {
                 if stated == actual {
                     Ok(Proven {
                         verdict: Verdict::Verified,
@@ -246,18 +250,23 @@ fn checksum_files(
         if outcome.is_ok() {
             sums.push(Sums { url: checksum.url.to_string(), bytes });
         }
-        found.push(evidence(ProofKind::ChecksumFile, &artifact.file, Some(&shown(&checksum.url)), outcome));
+        found.push(record_evidence(
+            ProofKind::ChecksumFile,
+            &artifact.file,
+            Some(&strip_url_secrets(&checksum.url)),
+            outcome,
+        ));
     }
     Ok(sums)
 }
 
-fn shown(url: &str) -> String {
+fn strip_url_secrets(url: &str) -> String {
     crate::io::http::public(url)
 }
 
 /// A declared signature that cannot be had has failed, unless it is waived by name. Checksum files may stand
 /// for each other: one that is missing shows nothing.
-fn missing(artifact: &PlannedArtifact, proof: ProofKind, url: &str, policy: &Policy) -> Evidence {
+fn record_missing(artifact: &PlannedArtifact, proof: ProofKind, url: &str, policy: &Policy) -> Evidence {
     let waived = is_waived(policy, artifact, proof);
     let (verdict, code, detail) = if waived {
         (Verdict::Absent, "proof-waived", "the server has none there; it is waived by name")
@@ -270,22 +279,22 @@ fn missing(artifact: &PlannedArtifact, proof: ProofKind, url: &str, policy: &Pol
         subject: artifact.file.clone(),
         code: Some(code.to_owned()),
         detail: detail.to_owned(),
-        source: Some(shown(url)),
+        source: Some(strip_url_secrets(url)),
         facts: BTreeMap::new(),
     }
 }
 
 /// A small file beside the artifact; none where the server has none. Its host's headers go with it, no
 /// other host's do.
-fn sidecar(
+fn fetch_sidecar(
     artifact: &PlannedArtifact,
     headers: &[(String, Secret)],
     url: &HttpUrl,
     fetcher: &Fetcher,
 ) -> Result<Option<Vec<u8>>, ProveError> {
     let name = artifact.title();
-    let headers = if origin(url) == origin(&artifact.url) { headers } else { &[] };
-    match fetcher.small(&name, url.for_request(), SIDECAR, headers) {
+    let headers = if parse_origin(url) == parse_origin(&artifact.url) { headers } else { &[] };
+    match fetcher.fetch_small(&name, url.request_url(), SIDECAR, headers) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.is_absent() => Ok(None),
         Err(error) => Err(error.into()),
@@ -293,7 +302,7 @@ fn sidecar(
 }
 
 /// Scheme, host and port of a URL.
-fn origin(url: &str) -> String {
+fn parse_origin(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     format!("{scheme}://{authority}").to_ascii_lowercase()
@@ -301,10 +310,10 @@ fn origin(url: &str) -> String {
 
 /// How well what was proven attests a digest. Whoever changes the bytes at their origin changes the
 /// checksum file beside them too: that one shows no more than a whole transfer.
-fn confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confidence {
+fn rate_confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confidence {
     let held = || found.iter().filter(|proof| proof.verdict.holds());
     let is_elsewhere = |proof: &Evidence| {
-        proof.source.as_ref().is_some_and(|source| origin(source) != origin(&artifact.url))
+        proof.source.as_ref().is_some_and(|source| parse_origin(source) != parse_origin(&artifact.url))
     };
     if held().any(|proof| proof.proof.is_signature()) {
         Confidence::Authoritative
@@ -316,8 +325,8 @@ fn confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confidence {
 }
 
 /// Digests of bytes that were proven by their publisher.
-fn pinned(artifact: &PlannedArtifact, fetched: &Fetched, found: &[Evidence]) -> Vec<PinnedDigest> {
-    let confidence = confidence(artifact, found);
+fn collect_digests(artifact: &PlannedArtifact, fetched: &Fetched, found: &[Evidence]) -> Vec<PinnedDigest> {
+    let confidence = rate_confidence(artifact, found);
     let source: Vec<String> = found
         .iter()
         .filter(|proof| proof.verdict.holds())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalog::Trees;
 use crate::diagnostic::{Classify, Error, ErrorClass, InternalError, Result};
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 use crate::io::fs::{self, FileError};
 use crate::io::store::Store;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPlugin};
@@ -53,7 +53,7 @@ pub fn plan_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
     std::iter::once(("packer".to_owned(), &packer.version))
         .chain(plugins)
         .map(|(name, version)| {
-            let planned = trees.catalog.component(&name).map_err(Error::from).and_then(|component| {
+            let planned = trees.catalog.load_component(&name).map_err(Error::from).and_then(|component| {
                 plan_tool(&component, version, Platform::host(), &plan.selection.overrides)
                     .map_err(|refusal| ResolveError::Refused(vec![refusal]).into())
             });
@@ -97,14 +97,14 @@ pub fn install_tools(
     plugins: &[(&PlannedPlugin, &VerifiedArtifact)],
 ) -> Result<Tools, ToolError> {
     let digests: String = plugins.iter().map(|(_, verified)| verified.fetched().sha256()).collect();
-    let plugin_root = store.root().join("plugins").join(sha256(digests.as_bytes()));
+    let plugin_root = store.root().join("plugins").join(sha256_hex(digests.as_bytes()));
     let program = install_program(packer, &store.root().join("tools").join(packer.fetched().sha256()))?;
     for (plugin, verified) in plugins {
         let installed = install_program(verified, &plugin_root.join(&plugin.source))?;
-        let sum = sha256(&fs::read(&installed)?);
+        let sum = sha256_hex(&fs::read_file(&installed)?);
         let mut name = installed.into_os_string();
         name.push("_SHA256SUM");
-        fs::write(Path::new(&name), sum.as_bytes())?;
+        fs::write_file(Path::new(&name), sum.as_bytes())?;
     }
     Ok(Tools { packer: program, plugins: Some(plugin_root) })
 }
@@ -118,11 +118,11 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
         .kind
         .archive_format()
         .ok_or_else(|| malformed("a tool is published as an archive".to_owned()))?;
-    let wanted = Wanted::names(artifact.members.iter().map(|member| &member.member));
-    let file = fs::open(verified.fetched().path())?;
+    let wanted = Wanted::from_names(artifact.members.iter().map(|member| &member.member));
+    let file = fs::open_file(verified.fetched().path())?;
     let mut programs = Vec::new();
-    archive::members(file, format, &wanted, &Limits::default(), &mut |entry, content| {
-        programs.push((entry.name.clone(), archive::whole(entry, content)?));
+    archive::read_members(file, format, &wanted, &Limits::default(), &mut |entry, content| {
+        programs.push((entry.name.clone(), archive::read_member_bytes(entry, content)?));
         Ok(())
     })
     .map_err(named)?;
@@ -131,7 +131,7 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
     };
     let path = folder.join(name.rsplit('/').next().unwrap_or(&name));
     // Compared and not taken for granted: it is what will run.
-    if fs::read_if_there(&path)?.is_none_or(|there| sha256(&there) != sha256(&bytes)) {
+    if fs::read_if_exists(&path)?.is_none_or(|there| sha256_hex(&there) != sha256_hex(&bytes)) {
         fs::write_program(&path, &bytes)?;
     }
     Ok(path)

@@ -2,13 +2,13 @@
 
 /// The milestone that a line of Packer's is, without the build's name in front.
 #[must_use]
-pub fn condense(line: &str) -> Option<String> {
+pub fn condense_line(line: &str) -> Option<String> {
     let text = line.trim();
     if let Some(rest) = text.strip_prefix("==> ") {
-        return Some(without_build(rest).trim().to_owned()).filter(|text| !text.is_empty());
+        return Some(strip_build_name(rest).trim().to_owned()).filter(|text| !text.is_empty());
     }
     // The guest engine's own lines.
-    let inner = without_build(text).trim();
+    let inner = strip_build_name(text).trim();
     if inner.starts_with("imagegen: ") {
         return Some(inner.to_owned());
     }
@@ -17,7 +17,7 @@ pub fn condense(line: &str) -> Option<String> {
 }
 
 /// `imagegen.builder.node: text` → `text`.
-fn without_build(text: &str) -> &str {
+fn strip_build_name(text: &str) -> &str {
     match text.split_once(": ") {
         Some((name, rest)) if name.contains('.') && !name.contains(' ') => rest,
         _ => text,
@@ -47,7 +47,7 @@ mod tests {
                 Some("Builds finished. The artifacts of successful builds are:"),
             ),
         ] {
-            assert_eq!(condense(line).as_deref(), kept, "{line}");
+            assert_eq!(condense_line(line).as_deref(), kept, "{line}");
         }
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
@@ -75,7 +75,7 @@ pub struct CheckedResource {
 impl CheckReport {
     /// One line for each resource that is not as it should be.
     #[must_use]
-    pub fn failures(&self) -> Vec<String> {
+    pub fn list_failures(&self) -> Vec<String> {
         self.resources
             .iter()
             .filter(|resource| resource.result != "unchanged")
@@ -105,8 +105,8 @@ impl CheckReport {
     }
 }
 
-pub(super) fn check_report(folder: &Path) -> Result<Option<CheckReport>, BakeError> {
-    let Some(bytes) = fs::read_if_there(&folder.join("check-report.json"))? else { return Ok(None) };
+pub(super) fn read_check_report(folder: &Path) -> Result<Option<CheckReport>, BakeError> {
+    let Some(bytes) = fs::read_if_exists(&folder.join("check-report.json"))? else { return Ok(None) };
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let report: CheckReport =
         serde_json::from_slice(bytes).map_err(|error| BakeError::Report(error.to_string()))?;
@@ -136,14 +136,14 @@ struct ManifestFile {
     name: String,
 }
 
-pub(super) fn baked_image(
+pub(super) fn read_baked_image(
     plan: &Plan,
     lock: &Lock,
     folder: &Path,
     report: &CheckReport,
 ) -> Result<BakedImage, BakeError> {
     let no_image = |reason: &str| BakeError::NoImage { reason: reason.to_owned() };
-    let bytes = fs::read_if_there(&folder.join("packer-manifest.json"))?
+    let bytes = fs::read_if_exists(&folder.join("packer-manifest.json"))?
         .ok_or_else(|| no_image("there is no packer-manifest.json"))?;
     let manifest: Manifest = serde_json::from_slice(&bytes)
         .map_err(|error| no_image(&format!("packer-manifest.json: {error}")))?;
@@ -151,7 +151,7 @@ pub(super) fn baked_image(
         .builds
         .into_iter()
         .filter(|build| build.packer_run_uuid == manifest.last_run_uuid && !build.artifact_id.is_empty())
-        .map(|build| built_artifact(plan, folder, build))
+        .map(|build| read_built_artifact(plan, folder, build))
         .collect::<Result<_, _>>()?;
     if artifacts.is_empty() {
         return Err(no_image("packer-manifest.json has no artifact of this run"));
@@ -161,19 +161,19 @@ pub(super) fn baked_image(
         target: plan.target.name.clone(),
         windows: plan.windows.release.clone(),
         kubernetes: plan.kubernetes.to_string(),
-        lock: sha256(lock.encode().as_bytes()),
+        lock: sha256_hex(lock.encode().as_bytes()),
         artifacts,
         checked: report.checked,
     })
 }
 
 /// What the manifest says of one build; files are hashed where the image is files.
-fn built_artifact(plan: &Plan, folder: &Path, build: ManifestBuild) -> Result<BuiltArtifact, BakeError> {
+fn read_built_artifact(plan: &Plan, folder: &Path, build: ManifestBuild) -> Result<BuiltArtifact, BakeError> {
     let mut files = Vec::new();
     if let Some(Output::Files { folder: output, .. }) = plan.target.image().map(|image| &image.output) {
         for file in build.files.unwrap_or_default() {
             let path = format!("{output}/{}", file.name);
-            let found = fs::digests(&folder.join(&path))?;
+            let found = fs::digest_file(&folder.join(&path))?;
             files.push(BuiltFile { path, size: found.size, sha256: found.sha256 });
         }
         if files.is_empty() {

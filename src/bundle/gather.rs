@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::images::{Descriptor, LARGEST_MANIFEST, Manifest, choose, hex, layout};
+use super::images::{Descriptor, LARGEST_MANIFEST, Manifest, build_layout, choose_manifest, hex};
 use super::{BLOBS, Content, EVIDENCE, Index, IndexedImage, LOCK, OBJECTS, Part};
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, Result};
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
 use crate::io::fs;
 use crate::io::http::{Secret, public};
@@ -46,13 +46,13 @@ pub fn gather_bundle(
         origins: BTreeMap::new(),
     };
     gatherer.add_text(LOCK, lock.encode().into_bytes());
-    gatherer.add_text(EVIDENCE, json::pretty(&super::evidence(lock)).into_bytes());
+    gatherer.add_text(EVIDENCE, json::format_json(&super::collect_evidence(lock)).into_bytes());
     for (path, bytes) in trees.provisioners.files() {
         gatherer.add_text(&format!("scripts/{path}"), bytes);
     }
     gatherer.add_artifacts(lock, trees)?;
     let mut added = Vec::new();
-    let build = trees.catalog.windows(&windows_release(lock)?)?.build;
+    let build = trees.catalog.load_windows_release(&windows_release(lock)?)?.build;
     let mut names: Vec<&ImageReference> = lock.selection.images.iter().chain(images).collect();
     names.sort();
     names.dedup();
@@ -61,10 +61,10 @@ pub fn gather_bundle(
         added.push(gatherer.add_image(name, &image, build)?);
     }
     if !added.is_empty() {
-        gatherer.parts.extend(layout(&added));
+        gatherer.parts.extend(build_layout(&added));
     }
     let added = added.into_iter().map(|(image, _)| image).collect();
-    Ok(super::create(out, gatherer.parts, gatherer.origins, added)?)
+    Ok(super::create_bundle(out, gatherer.parts, gatherer.origins, added)?)
 }
 
 fn windows_release(lock: &Lock) -> Result<String> {
@@ -89,13 +89,13 @@ impl Gatherer<'_> {
     }
 
     fn add_file(&mut self, folder: &str, fetched: &Fetched) {
-        self.parts.push(Part::fetched(format!("{folder}{}", fetched.sha256()), fetched));
+        self.parts.push(Part::from_fetched(format!("{folder}{}", fetched.sha256()), fetched));
     }
 
-    fn fetch(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
+    fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
         let total = requests.iter().filter_map(|request| request.size).sum();
         let downloads = Downloads::new(self.printer, requests.len(), total);
-        collect_outcomes(self.fetcher.fetch(requests, self.jobs, &downloads), self.printer)
+        collect_outcomes(self.fetcher.fetch_all(requests, self.jobs, &downloads), self.printer)
     }
 
     fn add_artifacts(&mut self, lock: &Lock, trees: &Trees) -> Result<()> {
@@ -105,11 +105,11 @@ impl Gatherer<'_> {
             .map(|artifact| request_artifact(artifact, trees))
             .collect::<Result<Vec<Request>>>()?;
         let own = request_user_files(&lock.selection)?;
-        for (request, fetched) in own.iter().zip(self.fetch(&own)?) {
+        for (request, fetched) in own.iter().zip(self.fetch_files(&own)?) {
             self.add_file(OBJECTS, &fetched);
             self.origins.insert(request.url.clone(), fetched.sha256().to_owned());
         }
-        for (artifact, fetched) in lock.artifacts.iter().zip(self.fetch(&requests)?) {
+        for (artifact, fetched) in lock.artifacts.iter().zip(self.fetch_files(&requests)?) {
             self.add_file(OBJECTS, &fetched);
             self.origins.insert(artifact.url.to_string(), fetched.sha256().to_owned());
             self.add_proofs(artifact)?;
@@ -135,12 +135,12 @@ impl Gatherer<'_> {
             let headers = read_headers(&artifact.headers, &artifact.component)?;
             let store = self.fetcher.store();
             let carried =
-                store.find_url(&super::carried(url)).map(|object| store.content(&object)).transpose()?;
+                store.find_url(&super::carried(url)).map(|object| store.read_object(&object)).transpose()?;
             let bytes = match carried.flatten() {
                 Some(bytes) => bytes,
-                None => self.fetcher.small(&name, url.for_request(), 16 << 20, &headers)?,
+                None => self.fetcher.fetch_small(&name, url.request_url(), 16 << 20, &headers)?,
             };
-            let digest = sha256(&bytes);
+            let digest = sha256_hex(&bytes);
             self.origins.insert(url.to_string(), digest.clone());
             self.parts.push(Part { path: format!("{OBJECTS}{digest}"), content: Content::Bytes(bytes) });
         }
@@ -153,12 +153,12 @@ impl Gatherer<'_> {
         let (asked, bytes) = self.fetch_manifest(name, image, &image.digest, &login)?;
         let (descriptor, bytes, os_version) = match Manifest::decode(name, &bytes)? {
             Manifest::Image { .. } => {
-                let media_type = media_type(&bytes);
+                let media_type = read_media_type(&bytes);
                 let size = asked.size();
                 (Descriptor { media_type, digest: image.digest.clone(), size, platform: None }, bytes, None)
             }
             Manifest::List(list) => {
-                let chosen = choose(name, &list, build)?;
+                let chosen = choose_manifest(name, &list, build)?;
                 let (_, bytes) = self.fetch_manifest(name, image, &chosen.digest, &login)?;
                 let os_version = chosen.platform.as_ref().and_then(|platform| platform.os_version.clone());
                 (chosen.clone(), bytes, os_version)
@@ -175,11 +175,11 @@ impl Gatherer<'_> {
                 Ok(Request {
                     size: Some(blob.size),
                     max_size: blob.size,
-                    ..by_digest(name, &image.blob(&blob.digest), hex(&blob.digest)?, &login)
+                    ..request_by_digest(name, &image.blob_url(&blob.digest), hex(&blob.digest)?, &login)
                 })
             })
             .collect::<Result<Vec<Request>>>()?;
-        for fetched in self.fetch(&requests)? {
+        for fetched in self.fetch_files(&requests)? {
             self.add_file(BLOBS, &fetched);
         }
         let manifest = descriptor.digest.clone();
@@ -193,26 +193,26 @@ impl Gatherer<'_> {
         digest: &str,
         login: &[(String, Secret)],
     ) -> Result<(Fetched, Vec<u8>)> {
-        let mut request = by_digest(name, &image.manifest(digest), hex(digest)?, login);
+        let mut request = request_by_digest(name, &image.manifest_url(digest), hex(digest)?, login);
         request.max_size = LARGEST_MANIFEST;
         request.headers.push(("Accept".to_owned(), Secret::new(MANIFESTS.to_owned())));
-        let fetched = self.fetch(std::slice::from_ref(&request))?.swap_remove(0);
+        let fetched = self.fetch_files(std::slice::from_ref(&request))?.swap_remove(0);
         self.add_file(BLOBS, &fetched);
-        let bytes = fs::read(fetched.path())?;
+        let bytes = fs::read_file(fetched.path())?;
         Ok((fetched, bytes))
     }
 }
 
-fn by_digest(name: &str, url: &str, digest: &str, login: &[(String, Secret)]) -> Request {
+fn request_by_digest(name: &str, url: &str, digest: &str, login: &[(String, Secret)]) -> Request {
     Request {
         digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
         headers: login.to_vec(),
-        ..Request::unknown(name.split('@').next().unwrap_or(name), url, MAX_SIZE)
+        ..Request::without_digest(name.split('@').next().unwrap_or(name), url, MAX_SIZE)
     }
 }
 
 /// As the manifest says it of itself.
-fn media_type(manifest: &[u8]) -> String {
+fn read_media_type(manifest: &[u8]) -> String {
     let value: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();
     value["mediaType"].as_str().unwrap_or("application/vnd.oci.image.manifest.v1+json").to_owned()
 }

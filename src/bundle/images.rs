@@ -47,7 +47,7 @@ pub enum Manifest {
     List(Vec<Descriptor>),
 }
 
-fn wrong(message: impl Into<String>) -> ProofError {
+fn manifest_error(message: impl Into<String>) -> ProofError {
     ProofError::new("image-manifest", message)
 }
 
@@ -63,7 +63,7 @@ impl Manifest {
             layers: Option<Vec<Descriptor>>,
             manifests: Option<Vec<Descriptor>>,
         }
-        let raw: Raw = text::parse(name, bytes).map_err(|error| wrong(error.to_string()))?;
+        let raw: Raw = text::parse_json(name, bytes).map_err(|error| manifest_error(error.to_string()))?;
         match raw {
             Raw { schema_version: 2, config: Some(config), layers: Some(layers), manifests: None } => {
                 Ok(Self::Image { config, layers })
@@ -71,7 +71,7 @@ impl Manifest {
             Raw { schema_version: 2, config: None, layers: None, manifests: Some(manifests) } => {
                 Ok(Self::List(manifests))
             }
-            _ => Err(wrong(format!("{name} is neither an image's manifest nor a list of them"))),
+            _ => Err(manifest_error(format!("{name} is neither an image's manifest nor a list of them"))),
         }
     }
 }
@@ -94,14 +94,18 @@ pub fn hex(digest: &str) -> Result<&str, ProofError> {
     digest
         .strip_prefix("sha256:")
         .filter(|hex| is_digest(hex, 64))
-        .ok_or_else(|| wrong(format!("`{digest}` is no digest of the form sha256:<64 digits>")))
+        .ok_or_else(|| manifest_error(format!("`{digest}` is no digest of the form sha256:<64 digits>")))
 }
 
 /// The manifest for windows/amd64 of a build: process isolation wants the same build as the node.
 ///
 /// # Errors
 /// The list has none; says which builds it has.
-pub fn choose<'a>(name: &str, list: &'a [Descriptor], build: u32) -> Result<&'a Descriptor, ProofError> {
+pub fn choose_manifest<'a>(
+    name: &str,
+    list: &'a [Descriptor],
+    build: u32,
+) -> Result<&'a Descriptor, ProofError> {
     let windows: Vec<(&Descriptor, &Platform)> = list
         .iter()
         .filter_map(|descriptor| Some((descriptor, descriptor.platform.as_ref()?)))
@@ -136,7 +140,7 @@ pub fn choose<'a>(name: &str, list: &'a [Descriptor], build: u32) -> Result<&'a 
 
 /// What a layout says besides its blobs.
 #[must_use]
-pub fn layout(images: &[(IndexedImage, Descriptor)]) -> Vec<Part> {
+pub fn build_layout(images: &[(IndexedImage, Descriptor)]) -> Vec<Part> {
     let manifests: Vec<Value> = images
         .iter()
         .map(|(image, manifest)| {
@@ -155,7 +159,7 @@ pub fn layout(images: &[(IndexedImage, Descriptor)]) -> Vec<Part> {
     });
     let part = |path: &str, value: &Value| Part {
         path: path.to_owned(),
-        content: Content::Text(text::pretty(value).into_bytes()),
+        content: Content::Text(text::format_json(value).into_bytes()),
     };
     vec![part(LAYOUT, &json!({"imageLayoutVersion": "1.0.0"})), part(LIST, &list)]
 }
@@ -169,7 +173,7 @@ pub(super) fn is_manifest(bytes: &[u8]) -> bool {
 }
 
 /// Every image is there with all its blobs, and the layout lists these images.
-pub(super) fn check(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
+pub(super) fn check_images(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
     let blobs: BTreeMap<&str, u64> =
         index.files.iter().filter_map(|file| Some((file.path.strip_prefix(BLOBS)?, file.size))).collect();
     let mut used = BTreeSet::new();
@@ -185,14 +189,17 @@ pub(super) fn check(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> Result<
             Manifest::Image { .. } => image.manifest == asked,
         };
         if !named {
-            return Err(wrong(format!("{}: {} is none of its manifests", image.name, image.manifest)));
+            return Err(manifest_error(format!(
+                "{}: {} is none of its manifests",
+                image.name, image.manifest
+            )));
         }
         used.insert(hex(asked)?.to_owned());
         used.insert(hex(&image.manifest)?.to_owned());
         let manifest =
             small.get(&format!("{BLOBS}{}", hex(&image.manifest)?)).ok_or_else(|| absent(&image.manifest))?;
         let Manifest::Image { config, layers } = Manifest::decode(&image.name, manifest)? else {
-            return Err(wrong(format!("{}: {} is a list again", image.name, image.manifest)));
+            return Err(manifest_error(format!("{}: {} is a list again", image.name, image.manifest)));
         };
         for blob in std::iter::once(&config).chain(&layers) {
             if blobs.get(blob.hex()?) != Some(&blob.size) {
@@ -203,12 +210,12 @@ pub(super) fn check(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> Result<
         listed.push(image.manifest.clone());
     }
     if let Some(extra) = blobs.keys().find(|blob| !used.contains(**blob)) {
-        return Err(wrong(format!("the blob {extra} belongs to no image")));
+        return Err(manifest_error(format!("the blob {extra} belongs to no image")));
     }
-    layout_lists(&listed, small)
+    check_layout(&listed, small)
 }
 
-fn layout_lists(images: &[String], small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
+fn check_layout(images: &[String], small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
     let found = match small.get(LIST) {
         Some(bytes) => match Manifest::decode(LIST, bytes)? {
             Manifest::List(manifests) => manifests.into_iter().map(|manifest| manifest.digest).collect(),
@@ -219,5 +226,5 @@ fn layout_lists(images: &[String], small: &BTreeMap<String, Vec<u8>>) -> Result<
     if found == images {
         return Ok(());
     }
-    Err(wrong("the layout lists other images than the bundle's index".to_owned()))
+    Err(manifest_error("the layout lists other images than the bundle's index".to_owned()))
 }

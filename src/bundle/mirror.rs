@@ -7,14 +7,14 @@ use std::path::Path;
 
 use aws_lc_rs::digest::{Context, SHA256};
 
-use super::read::{objects, proof};
-use super::{BundleError, Index, OBJECTS, Opened, urls_of, verify};
-use crate::embedded::hex;
+use super::read::{proof_error, read_objects};
+use super::{BundleError, Index, OBJECTS, Opened, list_artifact_urls, verify_bundle};
+use crate::embedded::encode_hex;
 use crate::io::fs::{self, FileError};
 use crate::io::http::public;
 use crate::lock::Lock;
 use crate::model::overrides::{Overrides, is_prefix};
-use crate::model::url::decoded;
+use crate::model::url::decode_path;
 use crate::verify::ProofError;
 use crate::verify::archive::check_names;
 
@@ -34,32 +34,33 @@ pub struct Mirrored {
 /// # Errors
 /// As [`verify`]; a URL makes no path, or two make one; the folder cannot be written.
 pub fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>) -> Result<Mirrored, BundleError> {
-    let opened = verify(file)?;
+    let opened = verify_bundle(file)?;
     opened.require_lock(file, reviewed)?;
-    let (files, elsewhere) = layout(&opened.lock, &opened.index).map_err(|error| proof(file, error))?;
+    let (files, elsewhere) =
+        plan_layout(&opened.lock, &opened.index).map_err(|error| proof_error(file, error))?;
     for (path, digest) in &files {
         let path = folder.join(path);
         // Bytes of another release, or of somebody else, are not taken away from those who are served.
-        if path.exists() && fs::digests(&path)?.sha256 != *digest {
+        if path.exists() && fs::digest_file(&path)?.sha256 != *digest {
             let message = format!("{} is there already, with other bytes", path.display());
-            return Err(proof(file, ProofError::new("mirror-occupied", message)));
+            return Err(proof_error(file, ProofError::new("mirror-occupied", message)));
         }
     }
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (path, digest) in &files {
         places.entry(digest).or_default().push(path);
     }
-    objects(file, &[OBJECTS], &mut |digest, content| {
+    read_objects(file, &[OBJECTS], &mut |digest, content| {
         let Some((first, others)) = places.get(digest).and_then(|paths| paths.split_first()) else {
             return Ok(true);
         };
         let first = folder.join(first);
-        if !placed(&first, digest, content)? {
+        if !write_verified(&first, digest, content)? {
             return Ok(false);
         }
         for other in others {
-            let mut copy = fs::open(&first)?;
-            if !placed(&folder.join(other), digest, &mut copy)? {
+            let mut copy = fs::open_file(&first)?;
+            if !write_verified(&folder.join(other), digest, &mut copy)? {
                 return Ok(false);
             }
         }
@@ -69,7 +70,7 @@ pub fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>) -> Re
 }
 
 /// Writes a file whose digest is known; none where the bytes are others.
-fn placed(path: &Path, digest: &str, content: &mut dyn std::io::Read) -> Result<bool, BundleError> {
+fn write_verified(path: &Path, digest: &str, content: &mut dyn std::io::Read) -> Result<bool, BundleError> {
     enum Failure {
         Changed,
         File(FileError),
@@ -91,7 +92,7 @@ fn placed(path: &Path, digest: &str, content: &mut dyn std::io::Read) -> Result<
             hash.update(&piece[..count]);
             output.write_all(&piece[..count]).map_err(failed)?;
         }
-        if hex(hash.finish().as_ref()) == digest { Ok(()) } else { Err(Failure::Changed) }
+        if encode_hex(hash.finish().as_ref()) == digest { Ok(()) } else { Err(Failure::Changed) }
     });
     match written {
         Ok(()) => Ok(true),
@@ -102,15 +103,15 @@ fn placed(path: &Path, digest: &str, content: &mut dyn std::io::Read) -> Result<
 
 type Layout = (BTreeMap<String, String>, Vec<String>);
 
-fn layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
+fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
     let overrides = &lock.selection.overrides;
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut elsewhere = Vec::new();
     let mut add = |url: &str| -> Result<bool, ProofError> {
-        let (Some(digest), Some(place)) = (index.origins.get(url), place(url, overrides)) else {
+        let (Some(digest), Some(place)) = (index.origins.get(url), find_mirror_path(url, overrides)) else {
             return Ok(false);
         };
-        let path = decoded(place)
+        let path = decode_path(place)
             .ok_or_else(|| ProofError::new("mirror-path", format!("{} makes no path", public(url))))?;
         match files.insert(path, digest.clone()) {
             Some(other) if other != *digest => {
@@ -127,11 +128,11 @@ fn layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
             elsewhere.push(artifact.component.clone());
             continue;
         }
-        for url in urls_of(artifact).into_iter().skip(1) {
+        for url in list_artifact_urls(artifact).into_iter().skip(1) {
             add(url)?;
         }
     }
-    for file in lock.selection.own_files() {
+    for file in lock.selection.user_files() {
         add(&file.url)?;
     }
     check_names(files.keys().map(String::as_str))?;
@@ -140,7 +141,7 @@ fn layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
 
 /// The part of a URL that is a path below the mirror. Of a publisher's URL it is host and path, as
 /// `--mirror` asks for it; of one that was rewritten, what follows the mirror's own URL.
-fn place<'a>(url: &'a str, overrides: &Overrides) -> Option<&'a str> {
+fn find_mirror_path<'a>(url: &'a str, overrides: &Overrides) -> Option<&'a str> {
     let mirror = overrides.get("https://").and_then(|over| over.url.as_deref());
     if let Some(rest) = mirror.and_then(|mirror| url.strip_prefix(mirror)) {
         return Some(rest);
@@ -165,13 +166,13 @@ mod tests {
             "https://github.com/": {"url": "https://other.example/github/"},
         }))
         .expect("overrides");
-        let one = |url| place(url, &overrides);
+        let one = |url| find_mirror_path(url, &overrides);
         assert_eq!(
             one("https://mirror.example/win/dl.k8s.io/v1/kubelet.exe"),
             Some("dl.k8s.io/v1/kubelet.exe")
         );
         assert_eq!(one("https://other.example/github/a/b.zip"), Some("github/a/b.zip"));
-        let none = |url| place(url, &Overrides::new());
+        let none = |url| find_mirror_path(url, &Overrides::new());
         assert_eq!(none("https://dl.k8s.io/v1/kubelet.exe"), Some("dl.k8s.io/v1/kubelet.exe"));
         assert_eq!(none("http://127.0.0.1/x"), None, "--mirror leaves plain HTTP alone");
     }

@@ -7,15 +7,15 @@ use std::path::Path;
 use aws_lc_rs::digest::{Context, SHA512};
 
 use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA, SCRIPTS};
-use super::{evidence, images, urls};
-use crate::embedded::hex;
+use super::{collect_evidence, collect_urls, images};
+use crate::embedded::encode_hex;
 use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::Lock;
 use crate::model::json;
 use crate::model::resource::{ArchiveFormat, PinAlgorithm};
 use crate::verify::ProofError;
-use crate::verify::archive::{Limits, MemberDigest, Wanted, members};
+use crate::verify::archive::{Limits, MemberDigest, Wanted, read_members};
 
 /// A bundle holds whole releases of Windows images.
 const LIMITS: Limits = Limits { entries: 100_000, entry: 64 << 30, total: 512 << 30, ratio: 250, path: 259 };
@@ -36,16 +36,17 @@ pub struct Opened {
 ///
 /// # Errors
 /// The first thing that is not as it must be.
-pub fn verify(file: &Path) -> Result<Opened, BundleError> {
+pub fn verify_bundle(file: &Path) -> Result<Opened, BundleError> {
     let mut seen = Seen::default();
-    let reader = fs::open(file)?;
-    let read = members(reader, ArchiveFormat::Zip, &Wanted::all(), &LIMITS, &mut |entry, content| {
-        seen.take(&entry.name, content)
-    });
-    read.and_then(|found| seen.check(&found)).map_err(|error| proof(file, error))
+    let reader = fs::open_file(file)?;
+    let read =
+        read_members(reader, ArchiveFormat::Zip, &Wanted::all_files(), &LIMITS, &mut |entry, content| {
+            seen.add_member(&entry.name, content)
+        });
+    read.and_then(|found| seen.check_members(&found)).map_err(|error| proof_error(file, error))
 }
 
-pub(super) fn proof(file: &Path, error: ProofError) -> BundleError {
+pub(super) fn proof_error(file: &Path, error: ProofError) -> BundleError {
     BundleError::Proof { file: file.display().to_string(), error }
 }
 
@@ -53,13 +54,15 @@ pub(super) fn proof(file: &Path, error: ProofError) -> BundleError {
 ///
 /// # Errors
 /// As [`verify`]; the store cannot be written.
-pub fn extract(file: &Path, store: &Store, reviewed: Option<&Lock>) -> Result<Opened, BundleError> {
-    let opened = verify(file)?;
+pub fn extract_bundle(file: &Path, store: &Store, reviewed: Option<&Lock>) -> Result<Opened, BundleError> {
+    let opened = verify_bundle(file)?;
     opened.require_lock(file, reviewed)?;
-    objects(file, &[OBJECTS, BLOBS], &mut |digest, content| Ok(store.absorb(content, digest)?.is_some()))?;
+    read_objects(file, &[OBJECTS, BLOBS], &mut |digest, content| {
+        Ok(store.insert_stream(content, digest)?.is_some())
+    })?;
     // Whoever carries a bundle does not speak for a publisher's address: what came out of one is known as such.
     for (url, digest) in &opened.index.origins {
-        store.remember(&super::carried(url), digest)?;
+        store.record_origin(&super::carried(url), digest)?;
     }
     Ok(opened)
 }
@@ -72,7 +75,7 @@ impl Opened {
             return Ok(());
         }
         let message = "its lock is not the one that `--lock` names";
-        Err(proof(file, ProofError::new("bundle-lock-differs", message)))
+        Err(proof_error(file, ProofError::new("bundle-lock-differs", message)))
     }
 }
 
@@ -80,11 +83,11 @@ impl Opened {
 type Take<'a> = dyn FnMut(&str, &mut dyn Read) -> Result<bool, BundleError> + 'a;
 
 /// Reads the objects of a bundle that was checked.
-pub(super) fn objects(file: &Path, folders: &[&str], take: &mut Take<'_>) -> Result<(), BundleError> {
-    let reader = fs::open(file)?;
-    let wanted = Wanted::globs(folders.iter().map(|folder| format!("{folder}*")));
+pub(super) fn read_objects(file: &Path, folders: &[&str], take: &mut Take<'_>) -> Result<(), BundleError> {
+    let reader = fs::open_file(file)?;
+    let wanted = Wanted::from_globs(folders.iter().map(|folder| format!("{folder}*")));
     let mut failure = None;
-    let read = members(reader, ArchiveFormat::Zip, &wanted, &LIMITS, &mut |entry, content| {
+    let read = read_members(reader, ArchiveFormat::Zip, &wanted, &LIMITS, &mut |entry, content| {
         let digest = entry.name.rsplit('/').next().unwrap_or_default();
         match take(digest, content) {
             Ok(true) => Ok(()),
@@ -99,7 +102,7 @@ pub(super) fn objects(file: &Path, folders: &[&str], take: &mut Take<'_>) -> Res
     });
     match failure {
         Some(error) => Err(error),
-        None => read.map(drop).map_err(|error| proof(file, error)),
+        None => read.map(drop).map_err(|error| proof_error(file, error)),
     }
 }
 
@@ -115,7 +118,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn take(&mut self, name: &str, content: &mut dyn Read) -> Result<(), ProofError> {
+    fn add_member(&mut self, name: &str, content: &mut dyn Read) -> Result<(), ProofError> {
         let unreadable =
             |error: std::io::Error| ProofError::new("bundle-unreadable", format!("`{name}`: {error}"));
         if let Some(path) = name.strip_prefix(SCRIPTS) {
@@ -126,7 +129,7 @@ impl Seen {
             let mut bytes = Vec::new();
             content.take(SMALL).read_to_end(&mut bytes).map_err(unreadable)?;
             if name == LOCK {
-                let lock = decode(&bytes)?;
+                let lock = decode_lock(&bytes)?;
                 self.by_sha512 = lock
                     .artifacts
                     .iter()
@@ -144,7 +147,7 @@ impl Seen {
                 }
                 hash.update(&piece[..count]);
             }
-            self.sha512.insert(hex(hash.finish().as_ref()), digest.to_owned());
+            self.sha512.insert(encode_hex(hash.finish().as_ref()), digest.to_owned());
         } else if name.starts_with(BLOBS) {
             // Manifests are small; a layer is not kept.
             let mut bytes = Vec::new();
@@ -156,27 +159,29 @@ impl Seen {
         Ok(())
     }
 
-    fn check(self, found: &[MemberDigest]) -> Result<Opened, ProofError> {
-        let index = self.index()?;
-        let lock = decode(self.small.get(LOCK).ok_or_else(|| absent(LOCK))?)?;
-        files(&index, found)?;
+    fn check_members(self, found: &[MemberDigest]) -> Result<Opened, ProofError> {
+        let index = self.parse_index()?;
+        let lock = decode_lock(self.small.get(LOCK).ok_or_else(|| absent_error(LOCK))?)?;
+        check_files(&index, found)?;
         let objects: BTreeSet<&str> =
             index.files.iter().filter_map(|file| file.path.strip_prefix(OBJECTS)).collect();
-        self.artifacts(&index, &lock, &objects)?;
-        origins(&index, &lock, &objects)?;
-        if self.small.get(EVIDENCE).map(Vec::as_slice) != Some(json::pretty(&evidence(&lock)).as_bytes()) {
+        self.check_artifacts(&index, &lock, &objects)?;
+        check_origins(&index, &lock, &objects)?;
+        if self.small.get(EVIDENCE).map(Vec::as_slice)
+            != Some(json::format_json(&collect_evidence(&lock)).as_bytes())
+        {
             return Err(ProofError::new("bundle-evidence", format!("`{EVIDENCE}` is not the lock's")));
         }
-        images::check(&index, &self.small)?;
+        images::check_images(&index, &self.small)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
         let size = found.iter().map(|file| file.size).sum();
         Ok(Opened { index, lock, size })
     }
 
-    fn index(&self) -> Result<Index, ProofError> {
-        let bytes = self.small.get(INDEX).ok_or_else(|| absent(INDEX))?;
-        let index: Index =
-            json::parse(INDEX, bytes).map_err(|error| ProofError::new("bundle-index", error.to_string()))?;
+    fn parse_index(&self) -> Result<Index, ProofError> {
+        let bytes = self.small.get(INDEX).ok_or_else(|| absent_error(INDEX))?;
+        let index: Index = json::parse_json(INDEX, bytes)
+            .map_err(|error| ProofError::new("bundle-index", error.to_string()))?;
         if index.schema == SCHEMA {
             return Ok(index);
         }
@@ -185,8 +190,13 @@ impl Seen {
     }
 
     /// Every artifact of the lock is there, by every digest that pins it.
-    fn artifacts(&self, index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
-        if let Some(own) = lock.selection.own_files().find(|own| !objects.contains(own.sha256)) {
+    fn check_artifacts(
+        &self,
+        index: &Index,
+        lock: &Lock,
+        objects: &BTreeSet<&str>,
+    ) -> Result<(), ProofError> {
+        if let Some(own) = lock.selection.user_files().find(|own| !objects.contains(own.sha256)) {
             let url = crate::io::http::public(&own.url);
             let message = format!("{url}: no file has the lock's digest {}", own.sha256);
             return Err(ProofError::new("bundle-artifact-absent", message));
@@ -226,20 +236,20 @@ impl Seen {
     }
 }
 
-fn decode(bytes: &[u8]) -> Result<Lock, ProofError> {
+fn decode_lock(bytes: &[u8]) -> Result<Lock, ProofError> {
     Lock::decode(LOCK, bytes).map_err(|error| ProofError::new("bundle-lock", error.to_string()))
 }
 
-fn absent(name: &str) -> ProofError {
+fn absent_error(name: &str) -> ProofError {
     ProofError::new("bundle-file-absent", format!("`{name}` is not in the bundle"))
 }
 
 /// The files are those of the index, neither more nor fewer nor others.
-fn files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> {
+fn check_files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> {
     let mut rest: BTreeMap<&str, &MemberDigest> =
         found.iter().filter(|file| file.name != INDEX).map(|file| (file.name.as_str(), file)).collect();
     for listed in &index.files {
-        let file = rest.remove(listed.path.as_str()).ok_or_else(|| absent(&listed.path))?;
+        let file = rest.remove(listed.path.as_str()).ok_or_else(|| absent_error(&listed.path))?;
         if file.size != listed.size {
             let message = format!("`{}` has {} bytes and must have {}", file.name, file.size, listed.size);
             return Err(ProofError::new("bundle-size", message));
@@ -265,8 +275,8 @@ fn files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> {
 
 /// A bundle may say where files came from, but only of what its lock names: nobody's URL can be
 /// given other bytes by way of a store.
-fn origins(index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
-    let known: BTreeSet<String> = urls(lock).into_iter().collect();
+fn check_origins(index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
+    let known: BTreeSet<String> = collect_urls(lock).into_iter().collect();
     for (url, digest) in &index.origins {
         if !known.contains(url.as_str()) || !objects.contains(digest.as_str()) {
             let url = crate::io::http::public(url);

@@ -10,7 +10,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::{BundleError, INDEX, Index, IndexedFile, IndexedImage, LOCK, SCHEMA};
-use crate::embedded::{hex, sha256};
+use crate::embedded::{encode_hex, sha256_hex};
 use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::model::json;
@@ -36,7 +36,7 @@ pub enum Content {
 impl Part {
     /// A file of the store.
     #[must_use]
-    pub fn fetched(path: String, file: &Fetched) -> Self {
+    pub fn from_fetched(path: String, file: &Fetched) -> Self {
         let sha256 = file.sha256().to_owned();
         Self { path, content: Content::File { path: file.path().to_owned(), sha256, size: file.size() } }
     }
@@ -48,9 +48,9 @@ impl Part {
         }
     }
 
-    fn indexed(&self) -> IndexedFile {
+    fn to_indexed(&self) -> IndexedFile {
         let sha256 = match &self.content {
-            Content::Text(bytes) | Content::Bytes(bytes) => sha256(bytes),
+            Content::Text(bytes) | Content::Bytes(bytes) => sha256_hex(bytes),
             Content::File { sha256, .. } => sha256.clone(),
         };
         IndexedFile { path: self.path.clone(), sha256, size: self.size() }
@@ -61,7 +61,7 @@ impl Part {
 ///
 /// # Errors
 /// A file is not what its digest says, or the bundle cannot be written.
-pub fn create(
+pub fn create_bundle(
     file: &Path,
     mut parts: Vec<Part>,
     origins: BTreeMap<String, String>,
@@ -70,10 +70,11 @@ pub fn create(
     // The lock first: who reads from the front then knows what is to come.
     parts.sort_by(|one, other| (one.path != LOCK, &one.path).cmp(&(other.path != LOCK, &other.path)));
     parts.dedup_by(|one, other| one.path == other.path);
-    let files = parts.iter().map(Part::indexed).collect();
+    let files = parts.iter().map(Part::to_indexed).collect();
     let index = Index { schema: SCHEMA.to_owned(), files, origins, images };
-    let head = Part { path: INDEX.to_owned(), content: Content::Text(json::pretty(&index).into_bytes()) };
-    pack(file, std::iter::once(&head).chain(&parts))?;
+    let head =
+        Part { path: INDEX.to_owned(), content: Content::Text(json::format_json(&index).into_bytes()) };
+    write_zip(file, std::iter::once(&head).chain(&parts))?;
     Ok(index)
 }
 
@@ -81,22 +82,26 @@ pub fn create(
 ///
 /// # Errors
 /// A file is not what its digest says, or the zip cannot be written.
-pub fn pack<'a>(file: &Path, parts: impl IntoIterator<Item = &'a Part>) -> Result<(), BundleError> {
+pub fn write_zip<'a>(file: &Path, parts: impl IntoIterator<Item = &'a Part>) -> Result<(), BundleError> {
     fs::write_with(file, |output| {
         let mut zip = ZipWriter::new(BufWriter::with_capacity(1 << 18, output));
         for part in parts {
-            write(&mut zip, part, file)?;
+            write_part(&mut zip, part, file)?;
         }
-        let mut output = zip.finish().map_err(|error| failed(file, &error))?;
-        output.flush().map_err(|error| failed(file, &error))
+        let mut output = zip.finish().map_err(|error| write_error(file, &error))?;
+        output.flush().map_err(|error| write_error(file, &error))
     })
 }
 
-fn failed(file: &Path, error: &dyn std::fmt::Display) -> BundleError {
+fn write_error(file: &Path, error: &dyn std::fmt::Display) -> BundleError {
     BundleError::Write { file: file.display().to_string(), reason: error.to_string() }
 }
 
-fn write(zip: &mut ZipWriter<BufWriter<&mut File>>, part: &Part, file: &Path) -> Result<(), BundleError> {
+fn write_part(
+    zip: &mut ZipWriter<BufWriter<&mut File>>,
+    part: &Part,
+    file: &Path,
+) -> Result<(), BundleError> {
     let size = part.size();
     let method = match part.content {
         Content::Text(_) => CompressionMethod::Deflated,
@@ -107,17 +112,17 @@ fn write(zip: &mut ZipWriter<BufWriter<&mut File>>, part: &Part, file: &Path) ->
         .last_modified_time(DateTime::default())
         .unix_permissions(0o644)
         .large_file(size >= u64::from(u32::MAX));
-    zip.start_file(part.path.as_str(), options).map_err(|error| failed(file, &error))?;
+    zip.start_file(part.path.as_str(), options).map_err(|error| write_error(file, &error))?;
     match &part.content {
         Content::Text(bytes) | Content::Bytes(bytes) => {
-            zip.write_all(bytes).map_err(|error| failed(file, &error))
+            zip.write_all(bytes).map_err(|error| write_error(file, &error))
         }
-        Content::File { path, sha256, size } => copy(zip, path, sha256, *size, file),
+        Content::File { path, sha256, size } => copy_file(zip, path, sha256, *size, file),
     }
 }
 
 /// A file of the store is hashed while it is copied: the disk may have changed it since.
-fn copy(
+fn copy_file(
     zip: &mut ZipWriter<BufWriter<&mut File>>,
     path: &Path,
     sha256: &str,
@@ -127,15 +132,15 @@ fn copy(
     let mut hash = Context::new(&SHA256);
     let mut copied = 0;
     let mut outcome = Ok(());
-    fs::pieces(path, |piece| {
+    fs::read_pieces(path, |piece| {
         hash.update(piece);
         copied += piece.len() as u64;
         if outcome.is_ok() {
             outcome = zip.write_all(piece);
         }
     })?;
-    outcome.map_err(|error| failed(file, &error))?;
-    let found = hex(hash.finish().as_ref());
+    outcome.map_err(|error| write_error(file, &error))?;
+    let found = encode_hex(hash.finish().as_ref());
     if found == sha256 && copied == size {
         return Ok(());
     }

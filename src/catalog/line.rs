@@ -8,7 +8,7 @@ use crate::model::version::Version;
 use crate::model::windows::WindowsSupport;
 
 /// None where no pause image is known for the line, or the line has no patch release.
-pub(super) fn assemble(
+pub(super) fn assemble_line(
     file: &LineFile,
     support: &Support,
     windows: &[WindowsSupport],
@@ -18,7 +18,7 @@ pub(super) fn assemble(
         minor,
         patches: file.patches.clone(),
         latest: file.patches.last()?.clone(),
-        windows: supported_windows(&file.patches, windows),
+        windows: list_supported_windows(&file.patches, windows),
         runtimes: support.runtimes.iter().filter(|entry| entry.kubernetes.contains(minor)).cloned().collect(),
         host_access: support
             .host_access
@@ -26,9 +26,9 @@ pub(super) fn assemble(
             .filter(|entry| entry.kubernetes.contains(minor))
             .cloned()
             .collect(),
-        cri: api_versions(&support.cri, minor),
+        cri: list_api_versions(&support.cri, minor),
         pause: support.pause.iter().find(|entry| entry.kubernetes.contains(minor))?.clone(),
-        kubeadm_api: api_versions(&support.kubeadm_api, minor),
+        kubeadm_api: list_api_versions(&support.kubeadm_api, minor),
         security: support
             .security
             .iter()
@@ -39,13 +39,13 @@ pub(super) fn assemble(
     })
 }
 
-fn api_versions(entries: &[ApiVersion], minor: Minor) -> Vec<String> {
+fn list_api_versions(entries: &[ApiVersion], minor: Minor) -> Vec<String> {
     entries.iter().filter(|entry| entry.kubernetes.contains(minor)).map(|entry| entry.api.clone()).collect()
 }
 
 /// The releases that some patch release supports: the default first, then long-term releases, then
 /// newer builds.
-fn supported_windows(patches: &[Version], releases: &[WindowsSupport]) -> Vec<Sourced<String>> {
+fn list_supported_windows(patches: &[Version], releases: &[WindowsSupport]) -> Vec<Sourced<String>> {
     let mut found = Vec::new();
     for release in releases {
         let Some(entry) = release

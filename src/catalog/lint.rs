@@ -22,50 +22,50 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn add(&mut self, rule: &'static str, path: &str, message: String) {
-        self.findings.push(Finding::new(rule, message, "").with_subject(self.catalog.file(path)));
+    fn add_error(&mut self, rule: &'static str, path: &str, message: String) {
+        self.findings.push(Finding::new(rule, message, "").with_subject(self.catalog.file_label(path)));
     }
 
-    fn warn(&mut self, rule: &'static str, path: &str, message: String) {
-        let finding = Finding::new(rule, message, "").with_subject(self.catalog.file(path));
+    fn add_warning(&mut self, rule: &'static str, path: &str, message: String) {
+        let finding = Finding::new(rule, message, "").with_subject(self.catalog.file_label(path));
         self.findings.push(Finding { severity: Severity::Warning, ..finding });
     }
 }
 
 /// Everything that is wrong with a catalog, in the order of its files.
 #[must_use]
-pub fn lint(catalog: &Catalog) -> Vec<Finding> {
+pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
     let mut report = Report { catalog, findings: Vec::new() };
     for name in catalog.component_names() {
         let path = format!("components/{name}.json");
-        match catalog.component(&name) {
+        match catalog.load_component(&name) {
             Ok(component) => components::lint_component(&mut report, &path, &component),
-            Err(error) => report.add("unreadable", &path, error.to_string()),
+            Err(error) => report.add_error("unreadable", &path, error.to_string()),
         }
     }
     lines::lint_lines(&mut report);
     programs::lint_programs(&mut report);
-    match catalog.contents() {
+    match catalog.load_contents() {
         Ok(contents) => lint_contents(&mut report, &contents),
-        Err(error) => report.add("unreadable", "contents.json", error.to_string()),
+        Err(error) => report.add_error("unreadable", "contents.json", error.to_string()),
     }
     lint_networks(&mut report);
-    if let Err(error) = catalog.features() {
-        report.add("unreadable", "features.json", error.to_string());
+    if let Err(error) = catalog.load_features() {
+        report.add_error("unreadable", "features.json", error.to_string());
     }
-    match catalog.rules() {
+    match catalog.load_rules() {
         Ok(rules) => {
             for rule in &rules.refusals {
                 for component in rule.components.keys() {
-                    reference(&mut report, "rules.json", &rule.id, component);
+                    check_reference(&mut report, "rules.json", &rule.id, component);
                 }
             }
         }
-        Err(error) => report.add("unreadable", "rules.json", error.to_string()),
+        Err(error) => report.add_error("unreadable", "rules.json", error.to_string()),
     }
-    match catalog.flags() {
+    match catalog.load_flags() {
         Ok(flags) => lint_flags(&mut report, &flags),
-        Err(error) => report.add("unreadable", FLAGS, error.to_string()),
+        Err(error) => report.add_error("unreadable", FLAGS, error.to_string()),
     }
     let mut findings = report.findings;
     findings.extend(lint_sources(catalog.tree()));
@@ -75,27 +75,27 @@ pub fn lint(catalog: &Catalog) -> Vec<Finding> {
 /// Each component of a pod network has a file and says when an image holds it; each file of the cluster is there.
 fn lint_networks(report: &mut Report<'_>) {
     let catalog = report.catalog;
-    let groups = catalog.contents().map(|contents| contents.groups).unwrap_or_default();
+    let groups = catalog.load_contents().map(|contents| contents.groups).unwrap_or_default();
     for name in catalog.network_names() {
         let path = format!("networks/{name}.json");
         let network = match catalog.network(&name) {
             Ok(network) => network,
             Err(error) => {
-                report.add("unreadable", &path, error.to_string());
+                report.add_error("unreadable", &path, error.to_string());
                 continue;
             }
         };
         for component in &network.components {
-            let stands_alone = catalog.component(component).is_ok_and(|found| found.contents.is_some());
+            let stands_alone = catalog.load_component(component).is_ok_and(|found| found.contents.is_some());
             if !stands_alone && !groups.iter().any(|group| group.by_network && group.name == *component) {
                 let message = format!("{component} is no group `byNetwork` and no component with `contents`");
-                report.add("dangling-reference", &path, message);
+                report.add_error("dangling-reference", &path, message);
             }
         }
         let configurations = network.cluster.configurations.iter().map(|it| &it.file);
         for file in configurations.chain(network.cluster.files.iter().map(|it| &it.file)) {
-            if catalog.text(&format!("cluster/{file}")).is_err() {
-                report.add("dangling-reference", &path, format!("no cluster/{file}"));
+            if catalog.read_text(&format!("cluster/{file}")).is_err() {
+                report.add_error("dangling-reference", &path, format!("no cluster/{file}"));
             }
         }
     }
@@ -104,7 +104,7 @@ fn lint_networks(report: &mut Report<'_>) {
 fn lint_contents(report: &mut Report<'_>, contents: &Contents) {
     for group in &contents.groups {
         for part in group.alternatives.iter().flatten() {
-            reference(report, "contents.json", &group.name, &part.component);
+            check_reference(report, "contents.json", &group.name, &part.component);
         }
     }
 }
@@ -118,14 +118,14 @@ fn lint_flags(report: &mut Report<'_>, flags: &FlagTable) {
                     "{} {}: `{}` and `{}` overlap",
                     rule.program, rule.flag, rule.versions, later.versions
                 );
-                report.add("overlapping-ranges", FLAGS, message);
+                report.add_error("overlapping-ranges", FLAGS, message);
             }
         }
     }
 }
 
-fn reference(report: &mut Report<'_>, path: &str, by: &str, component: &str) {
+fn check_reference(report: &mut Report<'_>, path: &str, by: &str, component: &str) {
     if !report.catalog.component_names().iter().any(|name| name == component) {
-        report.add("dangling-reference", path, format!("{by}: no components/{component}.json"));
+        report.add_error("dangling-reference", path, format!("{by}: no components/{component}.json"));
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::model::choice::{HostAccess, Runtime};
 use crate::model::version::Version;
 
-use super::{component, pair};
+use super::{parse_component, parse_pair};
 
 /// The nodes and networks of the cluster.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub struct ClusterArgs {
     pub host_access: Option<HostAccess>,
 
     /// Version of a component in the image. Repeatable.
-    #[arg(long, value_name = "NAME=VERSION", value_parser = component)]
+    #[arg(long, value_name = "NAME=VERSION", value_parser = parse_component)]
     pub component: Vec<(String, Version)>,
 
     /// Address of the API server for the nodes.
@@ -75,7 +75,7 @@ pub struct ClusterManifestsArgs {
     pub cluster: ClusterArgs,
 
     /// Container image to use instead of the catalog's. Repeatable.
-    #[arg(long = "image", value_name = "NAME=REFERENCE", value_parser = pair, help_heading = "Manifests")]
+    #[arg(long = "image", value_name = "NAME=REFERENCE", value_parser = parse_pair, help_heading = "Manifests")]
     pub images: Vec<(String, String)>,
 
     /// Keep the route to the cloud's metadata service when flannel creates its network.

@@ -113,7 +113,7 @@ pub struct PinArgs {
 
     /// Confidence in the digest: low, medium, high or authoritative [default: authoritative with
     /// `--from publisher`, otherwise medium].
-    #[arg(long, value_parser = confidence)]
+    #[arg(long, value_parser = parse_confidence)]
     pub confidence: Option<Confidence>,
 
     /// Note to store with the digest.
@@ -128,7 +128,7 @@ pub struct PinArgs {
     pub network: NetworkArgs,
 }
 
-fn confidence(text: &str) -> Result<Confidence, String> {
+fn parse_confidence(text: &str) -> Result<Confidence, String> {
     match serde_json::from_value(text.into()) {
         Ok(confidence) if confidence >= Confidence::Low => Ok(confidence),
         _ => Err("one of low, medium, high, authoritative".to_owned()),

@@ -49,11 +49,11 @@ pub struct SelectionArgs {
     pub delivery: Option<Delivery>,
 
     /// Version of a component instead of the default. Repeatable.
-    #[arg(long, value_name = "NAME=VERSION", value_parser = component)]
+    #[arg(long, value_name = "NAME=VERSION", value_parser = parse_component)]
     pub component: Vec<(String, Version)>,
 
     /// Variable of the target; lists and maps are JSON. Set secrets in the environment. Repeatable.
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = parse_pair)]
     pub variables: Vec<(String, String)>,
 
     /// Container image to pull into the node image, with its digest. Repeatable.
@@ -66,11 +66,11 @@ pub struct SelectionArgs {
 
     /// Windows updates to install: `none`, or a comma-separated list of updates (`KB5058411`) and categories
     /// (`SecurityUpdates`). Update files with digests can only be set in the image definition.
-    #[arg(long, value_name = "LIST", value_parser = updates)]
+    #[arg(long, value_name = "LIST", value_parser = parse_updates)]
     pub updates: Option<Updates>,
 
     /// Mirror of a container registry; mirrors of a registry are used in the given order. Repeatable.
-    #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = registry_mirror)]
+    #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = parse_registry_mirror)]
     pub mirrors: Vec<(Registry, HttpUrl)>,
 
     /// HTTP proxy of the node.
@@ -99,7 +99,7 @@ pub struct SelectionArgs {
     pub mirror: Option<HttpUrl>,
 
     /// Accept a missing proof (`kubelet=cosign-keyless`); a policy can contain waivers, too. Repeatable.
-    #[arg(long, value_name = "COMPONENT=PROOF", value_parser = waiver, help_heading = "Trust")]
+    #[arg(long, value_name = "COMPONENT=PROOF", value_parser = parse_waiver, help_heading = "Trust")]
     pub waive: Vec<Waiver>,
 
     /// Policy for all artifacts (example: manifests/policy/regulated.json).
@@ -107,35 +107,35 @@ pub struct SelectionArgs {
     pub policy: Option<PathBuf>,
 }
 
-fn waiver(text: &str) -> Result<Waiver, String> {
-    let (component, proof) = pair(text)?;
+fn parse_waiver(text: &str) -> Result<Waiver, String> {
+    let (component, proof) = parse_pair(text)?;
     let known = || ProofKind::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
     let proof = ProofKind::ALL.iter().copied().find(|kind| kind.as_str() == proof);
     let proof = proof.ok_or_else(|| format!("name one of the proofs {}", known()))?;
     Ok(Waiver { component, proof, note: None })
 }
 
-pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+pub(super) fn parse_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write it as NAME=VALUE".to_owned()),
     }
 }
 
-pub(super) fn component(text: &str) -> Result<(String, Version), String> {
-    let (name, version) = pair(text).map_err(|_| "write it as NAME=VERSION".to_owned())?;
+pub(super) fn parse_component(text: &str) -> Result<(String, Version), String> {
+    let (name, version) = parse_pair(text).map_err(|_| "write it as NAME=VERSION".to_owned())?;
     let version: Version = version.parse().map_err(|error| format!("{error}"))?;
     Ok((name, version))
 }
 
-fn registry_mirror(text: &str) -> Result<(Registry, HttpUrl), String> {
-    let (registry, url) = pair(text).map_err(|_| "write it as REGISTRY=URL".to_owned())?;
+fn parse_registry_mirror(text: &str) -> Result<(Registry, HttpUrl), String> {
+    let (registry, url) = parse_pair(text).map_err(|_| "write it as REGISTRY=URL".to_owned())?;
     let registry: Registry = registry.parse().map_err(|error: ValueError| error.to_string())?;
     let url: HttpUrl = url.parse().map_err(|error: UrlError| error.to_string())?;
     Ok((registry, url))
 }
 
-fn updates(text: &str) -> Result<Updates, String> {
+fn parse_updates(text: &str) -> Result<Updates, String> {
     let mut updates = Updates::default();
     if text == "none" {
         return Ok(updates);

@@ -57,7 +57,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "GLOB", requires = "authenticode", help_heading = "Proofs")]
     pub member: Vec<String>,
     /// Verification time, as seconds since 1970 or `2026-01-31T00:00:00Z` [default: now].
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub at: Option<u64>,
 
     #[command(flatten)]
@@ -87,7 +87,7 @@ impl VerifyArgs {
     }
 }
 
-fn time(text: &str) -> Result<u64, String> {
+fn parse_time(text: &str) -> Result<u64, String> {
     if let Ok(seconds) = text.parse() {
         return Ok(seconds);
     }

@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
-use crate::guest::{AppliedFlag, Renderer as Values, applied_flags};
+use crate::guest::{AppliedFlag, Renderer as Values, select_flags};
 use crate::model::choice::{HostAccess, Runtime};
 use crate::model::cluster::ClusterIndex;
 use crate::model::kubernetes::FlagTable;
-use crate::model::names::did_you_mean;
+use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
 use crate::model::version::Version;
 
@@ -19,7 +19,7 @@ use super::{ClusterError, ClusterInput, Renderer, network};
 ///
 /// # Errors
 /// The catalog's data are wrong.
-pub fn facts(
+pub fn collect_facts(
     input: &ClusterInput,
     plan: &Plan,
     catalog: &Catalog,
@@ -27,8 +27,8 @@ pub fn facts(
     paths: &Value,
     problems: &mut Vec<Finding>,
 ) -> Result<Value, ClusterError> {
-    let at_least = |bound: &'static str| plan.kubernetes >= Version::literal(bound);
-    let (hns, source_vip) = hns(input, plan, problems);
+    let at_least = |bound: &'static str| plan.kubernetes >= Version::from_literal(bound);
+    let (hns, source_vip) = choose_hns_network(input, plan, problems);
     let flannel = plan.network.agent.as_deref() == Some("flannel");
     let agents = plan.host_access != HostAccess::Services;
     let mut facts = json!({
@@ -36,20 +36,20 @@ pub fn facts(
             "version": plan.kubernetes, "minor": plan.line.minor,
             "podSecurityVersion": format!("v{}", plan.line.minor),
         },
-        "windows": windows(plan, catalog, index)?,
-        "runtime": { "name": plan.runtime, "handler": handler(plan.runtime) },
+        "windows": collect_windows(plan, catalog, index)?,
+        "runtime": { "name": plan.runtime, "handler": select_runtime_handler(plan.runtime) },
         "hostAccess": plan.host_access,
         "cni": { "name": plan.network.name, "overlay": plan.network.overlay, "conf": "" },
-        "network": network_facts(input),
+        "network": collect_network(input),
         "hns": { "network": hns },
-        "flannel": { "namespace": input.flannel_namespace, "netConf": net_conf(input, plan.network.overlay) },
+        "flannel": { "namespace": input.flannel_namespace, "netConf": render_net_conf(input, plan.network.overlay) },
         "kubeProxy": { "sourceVip": source_vip, "argumentsJson": "" },
         "paths": paths,
-        "places": places(paths),
-        "scripts": scripts(catalog)?,
-        "api": apis(index, &plan.kubernetes),
-        "agents": agents_list(input, agents, flannel),
-        "wins": { "hostPaths": wins_paths(paths, plan.network.overlay, flannel) },
+        "places": collect_host_paths(paths),
+        "scripts": read_scripts(catalog)?,
+        "api": collect_api_versions(index, &plan.kubernetes),
+        "agents": list_agents(input, agents, flannel),
+        "wins": { "hostPaths": collect_wins_paths(paths, plan.network.overlay, flannel) },
         "pipes": { "names": index.pipes.names, "accounts": input.pipe_accounts },
         "has": {
             "podSecurity": at_least("1.23.0"),
@@ -62,34 +62,34 @@ pub fn facts(
             "metadataRoute": input.metadata_route,
         },
     });
-    let images = images(input, index, &facts, problems)?;
+    let images = choose_images(input, index, &facts, problems)?;
     facts["images"] = images;
-    facts["kubeProxy"]["argumentsJson"] = json!(arguments(plan, index, &facts)?);
-    facts["cni"]["conf"] = json!(configuration(plan, catalog, &facts)?);
+    facts["kubeProxy"]["argumentsJson"] = json!(render_proxy_arguments(plan, index, &facts)?);
+    facts["cni"]["conf"] = json!(render_cni_configuration(plan, catalog, &facts)?);
     Ok(facts)
 }
 
-fn handler(runtime: Runtime) -> &'static str {
+fn select_runtime_handler(runtime: Runtime) -> &'static str {
     match runtime {
         Runtime::Containerd => "runhcs-wcow-process",
         Runtime::Docker => "docker",
     }
 }
 
-fn network_facts(input: &ClusterInput) -> Value {
+fn collect_network(input: &ClusterInput) -> Value {
     let endpoint = input.endpoint.clone().unwrap_or_default();
     let (host, port) = endpoint.rsplit_once(':').unwrap_or((&endpoint, ""));
     let mut exceptions = vec![input.pod_subnet.clone(), input.service_subnet.clone()];
     exceptions.extend(input.node_subnets.iter().cloned());
     json!({
-        "pods": input.pod_subnet, "services": input.service_subnet, "dns": network::dns(input),
+        "pods": input.pod_subnet, "services": input.service_subnet, "dns": network::choose_dns_address(input),
         "search": format!("svc.{}", input.domain), "exceptions": exceptions,
         "server": format!("https://{endpoint}"), "host": host.trim_matches(['[', ']']), "port": port,
     })
 }
 
 /// The releases that this Kubernetes runs on, each with the names and images of its workloads.
-fn windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Result<Value, ClusterError> {
+fn collect_windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Result<Value, ClusterError> {
     let names = plan
         .line
         .windows
@@ -97,11 +97,11 @@ fn windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Result<Value
         .filter(|windows| windows.versions.as_ref().is_none_or(|range| range.contains(&plan.kubernetes)));
     let mut releases = Vec::new();
     for windows in names {
-        let release = catalog.windows(&windows.value)?;
+        let release = catalog.load_windows_release(&windows.value)?;
         let class = format!("windows-{}", release.release.to_lowercase());
         let tag = index.workloads.tags.get(&release.container_tag).unwrap_or(&release.container_tag);
         let renderer = Renderer::new(&json!({ "tag": tag }));
-        let image = |text: &str| renderer.file("cluster/index.json", text);
+        let image = |text: &str| renderer.render_file("cluster/index.json", text);
         releases.push(json!({
             "release": release.release, "title": release.title, "build": release.build,
             "osBuild": format!("10.0.{}", release.build),
@@ -113,7 +113,7 @@ fn windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Result<Value
 }
 
 /// The HNS network and how kube-proxy finds its source address.
-fn hns(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) -> (String, String) {
+fn choose_hns_network(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) -> (String, String) {
     let name = input.hns_network.as_deref().or_else(|| plan.network.cluster_hns_network()).map(str::to_owned);
     if plan.host_access == HostAccess::Services {
         return (name.unwrap_or_default(), String::new());
@@ -140,18 +140,18 @@ fn hns(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) -> (Strin
     (name.unwrap_or_default(), source.unwrap_or_default())
 }
 
-fn net_conf(input: &ClusterInput, overlay: bool) -> String {
+fn render_net_conf(input: &ClusterInput, overlay: bool) -> String {
     // Windows takes VNIs from 4096 on, and no other port than 4789.
     let backend = if overlay {
         json!({ "Type": "vxlan", "VNI": 4096, "Port": 4789 })
     } else {
         json!({ "Type": "host-gw" })
     };
-    crate::model::json::pretty(&json!({ "Network": input.pod_subnet, "Backend": backend }))
+    crate::model::json::format_json(&json!({ "Network": input.pod_subnet, "Backend": backend }))
 }
 
 /// Places on the host; the projected volume is always called `config`.
-fn places(paths: &Value) -> Value {
+fn collect_host_paths(paths: &Value) -> Value {
     let path = |name: &str| paths[name].as_str().unwrap_or_default();
     let (kubernetes, kubelet) = (path("kubernetes"), path("kubelet"));
     json!({
@@ -168,7 +168,7 @@ fn places(paths: &Value) -> Value {
     })
 }
 
-fn wins_paths(paths: &Value, overlay: bool, flannel: bool) -> Value {
+fn collect_wins_paths(paths: &Value, overlay: bool, flannel: bool) -> Value {
     let path = |name: &str| paths[name].as_str().unwrap_or_default().to_owned();
     let kubernetes = path("kubernetes");
     let mut list =
@@ -182,7 +182,7 @@ fn wins_paths(paths: &Value, overlay: bool, flannel: bool) -> Value {
     json!(list)
 }
 
-fn agents_list(input: &ClusterInput, agents: bool, flannel: bool) -> Value {
+fn list_agents(input: &ClusterInput, agents: bool, flannel: bool) -> Value {
     let mut list = Vec::new();
     if agents {
         list.push(json!({ "namespace": "kube-system", "account": "kube-proxy-windows" }));
@@ -193,21 +193,21 @@ fn agents_list(input: &ClusterInput, agents: bool, flannel: bool) -> Value {
     list.into()
 }
 
-fn scripts(catalog: &Catalog) -> Result<Value, ClusterError> {
+fn read_scripts(catalog: &Catalog) -> Result<Value, ClusterError> {
     let mut scripts = Map::new();
     for path in catalog.files_in("cluster/scripts") {
         let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-        scripts.insert(name, json!(catalog.text(&path)?));
+        scripts.insert(name, json!(catalog.read_text(&path)?));
     }
     Ok(scripts.into())
 }
 
-fn apis(index: &ClusterIndex, kubernetes: &Version) -> Value {
+fn collect_api_versions(index: &ClusterIndex, kubernetes: &Version) -> Value {
     let apis = index.apis.iter().filter(|api| api.kubernetes.contains(kubernetes));
     apis.map(|api| (api.kind.clone(), json!(api.api_version))).collect::<Map<_, _>>().into()
 }
 
-fn images(
+fn choose_images(
     input: &ClusterInput,
     index: &ClusterIndex,
     facts: &Value,
@@ -218,13 +218,15 @@ fn images(
     for image in &index.images {
         let reference = match input.images.get(&image.name) {
             Some(reference) => reference.clone(),
-            None => renderer.file("cluster/index.json", image.reference.as_deref().unwrap_or_default())?,
+            None => {
+                renderer.render_file("cluster/index.json", image.reference.as_deref().unwrap_or_default())?
+            }
         };
         images.insert(image.name.clone(), json!(reference));
     }
     for (name, reference) in &input.images {
         if !images.contains_key(name) {
-            let suggestion = did_you_mean(name, index.images.iter().map(|image| image.name.as_str()));
+            let suggestion = format_suggestion(name, index.images.iter().map(|image| image.name.as_str()));
             problems.push(Finding::new(
                 "image-unknown",
                 format!("no manifest uses an image `{name}`"),
@@ -253,11 +255,11 @@ fn is_fixed(reference: &str) -> bool {
 }
 
 /// kube-proxy's arguments as a JSON list.
-fn arguments(plan: &Plan, index: &ClusterIndex, facts: &Value) -> Result<String, ClusterError> {
+fn render_proxy_arguments(plan: &Plan, index: &ClusterIndex, facts: &Value) -> Result<String, ClusterError> {
     let table =
         FlagTable { schema: None, flags: index.flags.clone(), feature_gates: index.feature_gates.clone() };
-    let none = Tree::loaded(String::new(), std::collections::BTreeMap::new());
-    let applied = applied_flags(&table, "kube-proxy", &plan.situation(), &Values::new(facts, &none))?;
+    let none = Tree::from_files(String::new(), std::collections::BTreeMap::new());
+    let applied = select_flags(&table, "kube-proxy", &plan.situation(), &Values::new(facts, &none))?;
     let list: Vec<String> = applied
         .iter()
         .map(|AppliedFlag { flag, value, .. }| match value {
@@ -265,21 +267,21 @@ fn arguments(plan: &Plan, index: &ClusterIndex, facts: &Value) -> Result<String,
             None => flag.clone(),
         })
         .collect();
-    Ok(crate::model::json::pretty(&list))
+    Ok(crate::model::json::format_json(&list))
 }
 
 /// The CNI configuration of the situation, checked to be JSON; empty where the cluster's own agents bring it.
-fn configuration(plan: &Plan, catalog: &Catalog, facts: &Value) -> Result<String, ClusterError> {
+fn render_cni_configuration(plan: &Plan, catalog: &Catalog, facts: &Value) -> Result<String, ClusterError> {
     let situation = plan.situation();
     let Some(found) = plan.network.cluster.configurations.iter().find(|found| situation.holds(&found.when))
     else {
         return Ok(String::new());
     };
     let path = format!("cluster/{}", found.file);
-    let file = catalog.file(&path);
-    let text = Renderer::new(facts).file(&file, catalog.text(&path)?)?;
+    let file = catalog.file_label(&path);
+    let text = Renderer::new(facts).render_file(&file, catalog.read_text(&path)?)?;
     match serde_json::from_str::<Value>(&text) {
-        Ok(value) => Ok(crate::model::json::pretty(&value)),
+        Ok(value) => Ok(crate::model::json::format_json(&value)),
         Err(error) => Err(ClusterError::Template { file, message: error.to_string() }),
     }
 }

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use crate::diagnostic::Finding;
-use crate::join::{endpoint_problem, is_subdomain};
+use crate::join::{find_endpoint_problem, is_subdomain};
 use crate::model::choice::HostAccess;
 use crate::model::plan::Plan;
 
@@ -23,40 +23,40 @@ impl Network {
         let address: u32 = address.parse::<Ipv4Addr>().ok()?.into();
         let length = length.parse().ok().filter(|length| (1..=32).contains(length))?;
         let network = Self { address, length };
-        (address & !network.mask() == 0).then_some(network)
+        (address & !network.prefix_mask() == 0).then_some(network)
     }
 
-    fn mask(self) -> u32 {
+    fn prefix_mask(self) -> u32 {
         u32::MAX << (32 - self.length)
     }
 
-    fn holds(self, address: Ipv4Addr) -> bool {
-        u32::from(address) & self.mask() == self.address
+    fn contains(self, address: Ipv4Addr) -> bool {
+        u32::from(address) & self.prefix_mask() == self.address
     }
 
     fn overlaps(self, other: Self) -> bool {
-        let mask = self.mask() & other.mask();
+        let mask = self.prefix_mask() & other.prefix_mask();
         self.address & mask == other.address & mask
     }
 
     /// Where kubeadm puts the cluster's DNS.
-    fn tenth(self) -> Ipv4Addr {
+    fn dns_address(self) -> Ipv4Addr {
         Ipv4Addr::from(self.address.saturating_add(10))
     }
 }
 
 /// The cluster's DNS: as said, or where kubeadm puts it.
-pub(super) fn dns(input: &ClusterInput) -> String {
+pub(super) fn choose_dns_address(input: &ClusterInput) -> String {
     match (&input.dns, Network::parse(&input.service_subnet)) {
         (Some(dns), _) => dns.clone(),
-        (None, Some(services)) => services.tenth().to_string(),
+        (None, Some(services)) => services.dns_address().to_string(),
         (None, None) => String::new(),
     }
 }
 
-pub(super) fn check(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
+pub(super) fn check_network(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
     if let Some(endpoint) = &input.endpoint {
-        problems.extend(endpoint_problem(endpoint));
+        problems.extend(find_endpoint_problem(endpoint));
     }
     let agents = plan.host_access != HostAccess::Services || plan.network.cluster.endpoint;
     if agents && input.endpoint.is_none() {
@@ -66,11 +66,11 @@ pub(super) fn check(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Findin
             "add `--endpoint HOST:PORT`",
         ));
     }
-    networks(input, plan, problems);
-    names(input, problems);
+    check_subnets(input, plan, problems);
+    check_names(input, problems);
 }
 
-fn names(input: &ClusterInput, problems: &mut Vec<Finding>) {
+fn check_names(input: &ClusterInput, problems: &mut Vec<Finding>) {
     let mut demand = |good: bool, what: &str, text: &str, instead: &str| {
         if !good {
             problems.push(Finding::new(
@@ -96,7 +96,7 @@ fn names(input: &ClusterInput, problems: &mut Vec<Finding>) {
     }
 }
 
-fn networks(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
+fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
     let mut named: Vec<(&str, &str)> =
         vec![("--pod-subnet", &input.pod_subnet), ("--service-subnet", &input.service_subnet)];
     named.extend(input.node_subnets.iter().map(|text| ("--node-subnet", text.as_str())));
@@ -121,7 +121,7 @@ fn networks(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
         known.push((flag, text, network));
     }
     if let (Some(dns), Some(services)) = (&input.dns, Network::parse(&input.service_subnet))
-        && !dns.parse().is_ok_and(|address| services.holds(address))
+        && !dns.parse().is_ok_and(|address| services.contains(address))
     {
         let message = format!("`--dns {dns}` is no address of the service network {}", input.service_subnet);
         problems.push(Finding::new("dns-outside", message, "give the address of the service `kube-dns`"));
@@ -156,8 +156,8 @@ mod tests {
         let network = |text: &str| Network::parse(text).expect(text);
         assert!(network("10.0.0.0/8").overlaps(network("10.1.0.0/16")));
         assert!(!network("10.96.0.0/12").overlaps(network("10.244.0.0/16")));
-        assert_eq!(network("10.96.0.0/12").tenth().to_string(), "10.96.0.10");
-        assert!(network("10.96.0.0/12").holds(Ipv4Addr::new(10, 111, 0, 1)));
-        assert!(!network("10.96.0.0/12").holds(Ipv4Addr::new(10, 112, 0, 1)));
+        assert_eq!(network("10.96.0.0/12").dns_address().to_string(), "10.96.0.10");
+        assert!(network("10.96.0.0/12").contains(Ipv4Addr::new(10, 111, 0, 1)));
+        assert!(!network("10.96.0.0/12").contains(Ipv4Addr::new(10, 112, 0, 1)));
     }
 }

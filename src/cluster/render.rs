@@ -26,7 +26,7 @@ impl Renderer {
             }
         });
         // Lines as a literal block of a ConfigMap's `data`; what a block would change stays JSON.
-        tera.register_filter("lines", |text: &str, _: Kwargs, _: &State<'_>| block(text));
+        tera.register_filter("lines", |text: &str, _: Kwargs, _: &State<'_>| format_block(text));
         let mut context = Context::new();
         for (name, value) in facts.as_object().into_iter().flatten() {
             context.insert(name.clone(), value);
@@ -36,7 +36,7 @@ impl Renderer {
 
     /// # Errors
     /// An unknown fact, or an invalid template.
-    pub fn file(&self, file: &str, source: &str) -> Result<String, ClusterError> {
+    pub fn render_file(&self, file: &str, source: &str) -> Result<String, ClusterError> {
         if !source.contains("{{") && !source.contains("{%") {
             return Ok(source.to_owned());
         }
@@ -50,7 +50,7 @@ impl Renderer {
 /// Indent of a text below a key of `data`.
 const INDENT: &str = "    ";
 
-fn block(text: &str) -> String {
+fn format_block(text: &str) -> String {
     let plain = text.ends_with('\n')
         && !text.ends_with("\n\n")
         && !text.starts_with([' ', '\n'])
@@ -77,7 +77,7 @@ mod tests {
         let facts =
             json!({ "value": "a: b\n- \"c\" # d", "text": "a:\n\n  b\n", "odd": " a\n", "list": ["x: y"] });
         let renderer = Renderer::new(&facts);
-        let render = |source: &str| renderer.file("f", source).expect(source);
+        let render = |source: &str| renderer.render_file("f", source).expect(source);
         assert_eq!(render("k: {{ value | json }}"), "k: \"a: b\\n- \\\"c\\\" # d\"");
         assert_eq!(render("k: {{ list | json }}"), "k: [\"x: y\"]");
         assert_eq!(render("k: {{ text | lines }}\nl: 1"), "k: |\n    a:\n\n      b\nl: 1");
@@ -85,7 +85,7 @@ mod tests {
         for unknown in
             ["{{ nothing | json }}", "{{ nothing | lines }}", "{{ nothing }}", "{{ value.nothing | json }}"]
         {
-            let error = renderer.file("f", unknown).expect_err(unknown).to_string();
+            let error = renderer.render_file("f", unknown).expect_err(unknown).to_string();
             assert!(error.starts_with("f: ") && error.contains("nothing"), "{error}");
         }
     }

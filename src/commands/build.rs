@@ -15,7 +15,7 @@ use crate::workspace::{BundleOutput, Written, list_media, write_workspace};
 
 use super::render::print_workspace;
 
-pub(super) fn build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let mut trees = read_sources(sources)?;
     let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
@@ -27,7 +27,7 @@ pub(super) fn build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -
     let jobs = args.network.jobs;
     let mut earlier = Vec::new();
     // With `--locked` nothing is pinned here: the lock is what was reviewed.
-    if !args.lock.locked && plan.unpinned().next().is_some() {
+    if !args.lock.locked && plan.unpinned_artifacts().next().is_some() {
         let fetcher = open()?;
         let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
         earlier = pin_plan(&mut plan, PinScope::Needed, &acquirer)?;
@@ -37,7 +37,7 @@ pub(super) fn build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -
     // Nothing that could be installed is written before a policy has seen the bytes.
     let write = |plan: &Plan| -> Result<Written> {
         let written = write_workspace(plan, &Lock::from_plan(plan), &args.workspace, &trees, printer)?;
-        printer.note(&format!("workspace: {}", written.folder.display()));
+        printer.print_note(&format!("workspace: {}", written.folder.display()));
         Ok(written)
     };
     let needs_bytes = plan.policy.is_some() && needs_proofs(&plan, PinScope::Needed, &policy);
@@ -68,10 +68,12 @@ pub(super) fn build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -
         printer,
     }
     .run()?;
-    printer.note(&format!("image: {}", written.folder.join("image.json").display()));
-    printer.result(&image, || image.artifacts.iter().map(|artifact| format!("{}\n", artifact.id)).collect())
+    printer.print_note(&format!("image: {}", written.folder.join("image.json").display()));
+    printer.print_result(&image, || {
+        image.artifacts.iter().map(|artifact| format!("{}\n", artifact.id)).collect()
+    })
 }
 
 fn print_archive(output: &BundleOutput, printer: &Printer) -> Result<()> {
-    printer.result(output, || format!("{}  {}\n", output.sha256, output.bundle))
+    printer.print_result(output, || format!("{}  {}\n", output.sha256, output.bundle))
 }

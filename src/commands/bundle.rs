@@ -12,7 +12,7 @@ use crate::scripts::replace_scripts;
 use crate::selection::{read_lock, read_sources};
 use crate::ui::Printer;
 
-pub(super) fn bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     match &args.what {
         BundleWhat::Create { out, lock, images, scripts, network } => {
             let lock = read_lock(lock)?;
@@ -22,23 +22,23 @@ pub(super) fn bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer)
             print_bundle(out, &index, lock.artifacts.len(), None, printer)
         }
         BundleWhat::Verify { file } => {
-            let opened = bundle::verify(file)?;
+            let opened = bundle::verify_bundle(file)?;
             print_bundle(file, &opened.index, opened.lock.artifacts.len(), None, printer)
         }
         BundleWhat::Extract { file, store: path, as_mirror, lock, write_lock } => {
             let reviewed = lock.as_deref().map(read_lock).transpose()?;
             if reviewed.is_none() {
-                printer.warning("the bundle's lock was compared with nothing: `--lock FILE` names one");
+                printer.print_warning("the bundle's lock was compared with nothing: `--lock FILE` names one");
             }
             let reviewed = reviewed.as_ref();
             let (opened, place) = if let Some(folder) = as_mirror {
                 (extract_mirror(file, folder, reviewed, printer)?, folder)
             } else {
                 let store = open_store(path.as_ref())?;
-                (bundle::extract(file, &store, reviewed)?, &store.root().to_owned())
+                (bundle::extract_bundle(file, &store, reviewed)?, &store.root().to_owned())
             };
             if let Some(path) = write_lock {
-                fs::write(path, opened.lock.encode().as_bytes())?;
+                fs::write_file(path, opened.lock.encode().as_bytes())?;
             }
             print_bundle(
                 file,
@@ -55,10 +55,10 @@ fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>, printer: 
     let mirrored = bundle::extract_mirror(file, folder, reviewed)?;
     if !mirrored.elsewhere.is_empty() {
         let names = mirrored.elsewhere.join(", ");
-        printer.note(&format!("not in the mirror, for they have addresses of their own: {names}"));
+        printer.print_note(&format!("not in the mirror, for they have addresses of their own: {names}"));
     }
     let own = mirrored.opened.lock.selection.overrides.get("https://").and_then(|over| over.url.as_deref());
-    printer.note(&format!(
+    printer.print_note(&format!(
         "{} files; serve {} at {}, and build with `--delivery mirror --mirror {}`",
         mirrored.files.len(),
         folder.display(),
@@ -76,5 +76,5 @@ fn print_bundle(
     printer: &Printer,
 ) -> Result<()> {
     let output = BundleOutput::new(file, index, artifacts, store);
-    printer.result(&output, || output.format_summary())
+    printer.print_result(&output, || output.format_summary())
 }

@@ -1,6 +1,6 @@
 //! `imagegen catalog`.
 
-use crate::catalog::{CatalogError, lint, lint_sources};
+use crate::catalog::{CatalogError, lint_catalog, lint_sources};
 use crate::cli::{CatalogWhat, SourceArgs};
 use crate::diagnostic::{Finding, Result, Severity};
 use crate::io::fs;
@@ -8,22 +8,26 @@ use crate::ui::Printer;
 
 use crate::selection::read_sources;
 
-pub(super) fn catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     match what {
         CatalogWhat::Export { out, force } => {
             let trees = read_sources(sources)?;
             let files = trees.catalog.files();
-            fs::place(out, &files, &[], &[], *force)?;
-            printer.result(&files.keys().collect::<Vec<_>>(), || format!("{}\n", out.display()))
+            fs::place_directory(out, &files, &[], &[], *force)?;
+            printer.print_result(&files.keys().collect::<Vec<_>>(), || format!("{}\n", out.display()))
         }
         CatalogWhat::Lint => {
             let trees = read_sources(sources)?;
-            let mut findings = lint(&trees.catalog);
+            let mut findings = lint_catalog(&trees.catalog);
             findings.extend([&trees.packer, &trees.provisioners].into_iter().flat_map(lint_sources));
-            printer.result(&findings, || findings.iter().map(format_finding).collect())?;
+            printer.print_result(&findings, || findings.iter().map(format_finding).collect())?;
             let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
             if errors == 0 {
-                printer.note(&format!("{}: no errors, {} warning(s)", trees.catalog.label(), findings.len()));
+                printer.print_note(&format!(
+                    "{}: no errors, {} warning(s)",
+                    trees.catalog.label(),
+                    findings.len()
+                ));
                 return Ok(());
             }
             Err(CatalogError::Lint { catalog: trees.catalog.label().to_owned(), findings: errors }.into())

@@ -21,7 +21,7 @@ pub struct ManifestOutput {
     pub content: String,
 }
 
-pub(super) fn cluster_manifests(
+pub(super) fn run_cluster_manifests(
     args: &ClusterManifestsArgs,
     sources: &SourceArgs,
     printer: &Printer,
@@ -33,21 +33,21 @@ pub(super) fn cluster_manifests(
     input.metadata_route = args.metadata_route;
     input.pipe_accounts.clone_from(&args.pipe_account);
     input.with = args.with.iter().cloned().collect();
-    let files = cluster::manifests(&input, &plan, &trees.catalog, &read_paths(&trees)?)?;
-    printer.note(&format!(
+    let files = cluster::render_manifests(&input, &plan, &trees.catalog, &read_paths(&trees)?)?;
+    printer.print_note(&format!(
         "for Kubernetes {}, host access {}, CNI {}",
         plan.kubernetes, plan.host_access, plan.network.name
     ));
     for image in cluster::list_floating_images(&files) {
-        printer.note(&format!("not pinned by digest: {image}"));
+        printer.print_note(&format!("not pinned by digest: {image}"));
     }
     let Some(out) = &args.out else { return print_stream(&files, printer) };
-    let index = trees.catalog.cluster()?;
+    let index = trees.catalog.load_cluster_index()?;
     let ours: Vec<&str> = index.files.iter().filter_map(|file| file.file.split('/').next()).collect();
     let contents: BTreeMap<String, Vec<u8>> =
         files.iter().map(|file| (file.file.clone(), file.content.clone().into_bytes())).collect();
-    fs::place(out, &contents, &ours, &[], args.force)?;
-    printer.result(&describe_files(&files), || {
+    fs::place_directory(out, &contents, &ours, &[], args.force)?;
+    printer.print_result(&describe_files(&files), || {
         files.iter().map(|file| format!("{}: {}\n", out.join(&file.file).display(), file.summary)).collect()
     })
 }
@@ -55,7 +55,7 @@ pub(super) fn cluster_manifests(
 /// One stream without smoke workloads: what is to be applied.
 fn print_stream(files: &[Manifest], printer: &Printer) -> Result<()> {
     let applied: Vec<Manifest> = files.iter().filter(|file| !file.is_smoke()).cloned().collect();
-    printer.result(&describe_files(&applied), || {
+    printer.print_result(&describe_files(&applied), || {
         applied.iter().map(|file| file.content.as_str()).collect::<Vec<_>>().join("---\n")
     })
 }

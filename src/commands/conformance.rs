@@ -9,12 +9,16 @@ use crate::model::cluster::Runner;
 use crate::selection::{cluster_input, read_paths, read_sources, resolve_cluster_plan};
 use crate::ui::Printer;
 
-pub(super) fn conformance(args: &ConformanceArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_conformance(args: &ConformanceArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources)?;
     let plan = resolve_cluster_plan(&args.cluster, &trees)?;
-    let checks =
-        cluster::conformance(&cluster_input(&args.cluster), &plan, &trees.catalog, &read_paths(&trees)?)?;
-    printer.result(&checks, || {
+    let checks = cluster::plan_conformance(
+        &cluster_input(&args.cluster),
+        &plan,
+        &trees.catalog,
+        &read_paths(&trees)?,
+    )?;
+    printer.print_result(&checks, || {
         let mut text = String::new();
         for (number, check) in checks.iter().enumerate() {
             let who = match check.who {

@@ -8,9 +8,9 @@ use crate::preflight::{CheckState, DoctorCheck, check_machine};
 use crate::selection::read_sources;
 use crate::ui::Printer;
 
-pub(super) fn doctor(args: &DoctorArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_doctor(args: &DoctorArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let output = check_machine(args, &read_sources(sources)?)?;
-    printer.result(&output, || format_table(&output.checks))?;
+    printer.print_result(&output, || format_table(&output.checks))?;
     Ok(output.require_ready()?)
 }
 

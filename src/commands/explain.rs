@@ -6,16 +6,16 @@ use crate::selection::read_sources;
 use crate::ui::Printer;
 use crate::view::{Explanation, explain_name};
 
-pub(super) fn explain(args: &ExplainArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_explain(args: &ExplainArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let (found, plan) = explain_name(args, &read_sources(sources)?)?;
-    printer.note(&format!(
+    printer.print_note(&format!(
         "for Kubernetes {}, Windows {}, target {}",
         plan.kubernetes, plan.windows.release, plan.target.name
     ));
     for warning in plan.warnings.iter().filter(|warning| warning.id == "not-surveyed") {
-        printer.warning(&warning.message);
+        printer.print_warning(&warning.message);
     }
-    printer.result(&found, || found.iter().map(format_explanation).collect())
+    printer.print_result(&found, || found.iter().map(format_explanation).collect())
 }
 
 fn format_explanation(item: &Explanation) -> String {

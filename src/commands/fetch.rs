@@ -23,7 +23,7 @@ pub struct FetchOutput {
     pub evidence: Vec<Evidence>,
 }
 
-pub(super) fn fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources)?;
     let (plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     let fetcher = open_fetcher(&args.network, &policy)?;
@@ -31,8 +31,8 @@ pub(super) fn fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) 
         Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
     let proven = acquire_plan(plan, &acquirer)?;
     let output: Vec<FetchOutput> = proven.artifacts().iter().map(describe_file).collect();
-    printer.result(&output, || {
-        proven.artifacts().iter().map(|artifact| format!("{}\n", artifact.summary())).collect()
+    printer.print_result(&output, || {
+        proven.artifacts().iter().map(|artifact| format!("{}\n", artifact.format_summary())).collect()
     })
 }
 

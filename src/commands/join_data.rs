@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cli::{JoinDataArgs, SelectionArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::io::fs;
-use crate::join::{Form, join};
+use crate::join::{Form, build_join_data};
 use crate::selection::{read_join_input, read_places, read_secrets, read_sources, resolve_node_plan};
 use crate::ui::Printer;
 
@@ -24,7 +24,7 @@ pub struct JoinOutput {
     pub file: Option<String>,
 }
 
-pub(super) fn join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources)?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;
@@ -35,10 +35,16 @@ pub(super) fn join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: &Pri
         ..SelectionArgs::default()
     };
     let plan = resolve_node_plan(&selection, &trees)?;
-    let data =
-        join(&input, &secrets, args.form, &plan, &trees.catalog, &read_places(&trees, args.signed_scripts)?)?;
+    let data = build_join_data(
+        &input,
+        &secrets,
+        args.form,
+        &plan,
+        &trees.catalog,
+        &read_places(&trees, args.signed_scripts)?,
+    )?;
     for warning in &data.warnings {
-        printer.warning(warning);
+        printer.print_warning(warning);
     }
     let mut output = JoinOutput {
         kubernetes: plan.kubernetes.to_string(),
@@ -50,11 +56,11 @@ pub(super) fn join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: &Pri
     };
     let Some(path) = &args.out else {
         output.content = Some(data.content.clone());
-        return printer.result(&output, || data.content);
+        return printer.print_result(&output, || data.content);
     };
     fs::write_secret(path, data.content.as_bytes())?;
     output.file = Some(path.display().to_string());
-    printer.result(&output, || {
+    printer.print_result(&output, || {
         format!("{}: {} for Kubernetes {}\n", path.display(), output.api_version, plan.kubernetes)
     })
 }

@@ -6,9 +6,9 @@ use crate::selection::read_sources;
 use crate::ui::Printer;
 use crate::view::list_entries;
 
-pub(super) fn list(what: &ListWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_list(what: &ListWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let rows = list_entries(what, &read_sources(sources)?)?;
-    printer.result(&rows.iter().map(|(value, _)| value).collect::<Vec<_>>(), || {
+    printer.print_result(&rows.iter().map(|(value, _)| value).collect::<Vec<_>>(), || {
         rows.iter().map(|(_, line)| format!("{line}\n")).collect()
     })
 }

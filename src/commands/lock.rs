@@ -17,7 +17,7 @@ use crate::trust::admit;
 use crate::ui::Printer;
 use crate::updates::Upstreams;
 
-pub(super) fn lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources)?;
     let (definition, folder) = read_definition(&args.selection, &trees)?;
     let path = lock_path(args.lock.as_ref(), &folder);
@@ -46,9 +46,9 @@ pub(super) fn lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer) -> 
     }
     let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
-    fs::write(&path, lock.encode().as_bytes())?;
-    plan.warnings.iter().for_each(|warning| printer.warning(&warning.message));
-    printer.result(lock, || {
+    fs::write_file(&path, lock.encode().as_bytes())?;
+    plan.warnings.iter().for_each(|warning| printer.print_warning(&warning.message));
+    printer.print_result(lock, || {
         let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
         format!("{}: {pinned} of {} artifacts pinned\n", path.display(), lock.artifacts.len())
     })
@@ -63,7 +63,7 @@ fn find_updates(
     let mut updated = upstreams.plan.updated.clone();
     for row in upstreams.find_updates(names, printer)? {
         let Some(newer) = row.newer else { continue };
-        printer.note(&format!("{} {} → {newer}", row.name, row.planned));
+        printer.print_note(&format!("{} {} → {newer}", row.name, row.planned));
         updated.insert(row.name, newer);
     }
     Ok(updated)
@@ -71,6 +71,6 @@ fn find_updates(
 
 /// The lock that is replaced. One that cannot be read is replaced too: that is what the user asked for.
 fn read_old_lock(path: &Path) -> Result<Option<Lock>> {
-    let bytes = fs::read_if_there(path)?;
+    let bytes = fs::read_if_exists(path)?;
     Ok(bytes.and_then(|bytes| Lock::decode(&path.display().to_string(), &bytes).ok()))
 }

@@ -28,7 +28,7 @@ use crate::ui::{Printer, Verbosity};
 
 /// How the user wants to be spoken to.
 #[must_use]
-pub fn printer(global: &Global) -> Printer {
+pub fn create_printer(global: &Global) -> Printer {
     let verbosity = match (global.quiet, global.verbose) {
         (true, _) => Verbosity::Quiet,
         (false, 0) => Verbosity::Normal,
@@ -40,27 +40,27 @@ pub fn printer(global: &Global) -> Printer {
 
 /// # Errors
 /// As the verb's stages; its class decides the exit code.
-pub fn run(cli: Cli, printer: &Printer) -> Result<()> {
+pub fn run_command(cli: Cli, printer: &Printer) -> Result<()> {
     let sources = &cli.global.sources;
     match cli.command {
-        Command::Build(args) => build::build(&args, sources, printer),
-        Command::Render(args) => render::render(&args, sources, printer),
-        Command::Plan(args) => plan::plan(&args, sources, printer),
-        Command::Pin(args) => pin::pin(&args, sources.manifests.as_deref(), printer),
-        Command::Fetch(args) => fetch::fetch(&args, sources, printer),
-        Command::Bundle(args) => bundle::bundle(&args, sources, printer),
-        Command::Doctor(args) => doctor::doctor(&args, sources, printer),
-        Command::Verify(args) => verify::verify(&args, sources, printer),
-        Command::Scripts(args) => scripts::scripts(&args, sources, printer),
-        Command::Store(args) => store::store(&args, printer),
-        Command::Lock(args) => lock::lock(&args, sources, printer),
-        Command::Outdated(args) => outdated::outdated(&args, sources, printer),
-        Command::Explain(args) => explain::explain(&args, sources, printer),
-        Command::ClusterManifests(args) => cluster_manifests::cluster_manifests(&args, sources, printer),
-        Command::Conformance(args) => conformance::conformance(&args, sources, printer),
-        Command::JoinData(args) => join_data::join_data(&args, sources, printer),
-        Command::List(args) => list::list(&args.what, sources, printer),
-        Command::Catalog(args) => catalog::catalog(&args.what, sources, printer),
-        Command::Schema(args) => schema::schema(&args, printer),
+        Command::Build(args) => build::run_build(&args, sources, printer),
+        Command::Render(args) => render::run_render(&args, sources, printer),
+        Command::Plan(args) => plan::run_plan(&args, sources, printer),
+        Command::Pin(args) => pin::run_pin(&args, sources.manifests.as_deref(), printer),
+        Command::Fetch(args) => fetch::run_fetch(&args, sources, printer),
+        Command::Bundle(args) => bundle::run_bundle(&args, sources, printer),
+        Command::Doctor(args) => doctor::run_doctor(&args, sources, printer),
+        Command::Verify(args) => verify::run_verify(&args, sources, printer),
+        Command::Scripts(args) => scripts::run_scripts(&args, sources, printer),
+        Command::Store(args) => store::run_store(&args, printer),
+        Command::Lock(args) => lock::run_lock(&args, sources, printer),
+        Command::Outdated(args) => outdated::run_outdated(&args, sources, printer),
+        Command::Explain(args) => explain::run_explain(&args, sources, printer),
+        Command::ClusterManifests(args) => cluster_manifests::run_cluster_manifests(&args, sources, printer),
+        Command::Conformance(args) => conformance::run_conformance(&args, sources, printer),
+        Command::JoinData(args) => join_data::run_join_data(&args, sources, printer),
+        Command::List(args) => list::run_list(&args.what, sources, printer),
+        Command::Catalog(args) => catalog::run_catalog(&args.what, sources, printer),
+        Command::Schema(args) => schema::run_schema(&args, printer),
     }
 }

@@ -8,7 +8,7 @@ use crate::selection::{read_definition, read_sources, resolve_locked_definition}
 use crate::ui::Printer;
 use crate::updates::{OutdatedOutput, Upstreams};
 
-pub(super) fn outdated(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_outdated(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources)?;
     let (definition, folder) = read_definition(&args.selection, &trees)?;
     let (plan, policy) =
@@ -16,7 +16,7 @@ pub(super) fn outdated(args: &OnlineArgs, sources: &SourceArgs, printer: &Printe
     let fetcher = open_fetcher(&args.network, &policy)?;
     let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
     let rows = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
-    printer.result(&rows, || {
+    printer.print_result(&rows, || {
         let mut text = format!("{:<28} {:<14} {:<14} {:<14}\n", "", "planned", "newer", "newest");
         text.extend(rows.iter().map(format_row));
         text

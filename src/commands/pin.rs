@@ -7,9 +7,9 @@ use crate::diagnostic::Result;
 use crate::ui::Printer;
 use crate::updates::pin_digest;
 
-pub(super) fn pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+pub(super) fn run_pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
     let added = pin_digest(args, manifests, printer)?;
-    printer.result(&added, || {
+    printer.print_result(&added, || {
         added.iter().map(|pin| format!("{} {} {}\n", args.component, pin.version, pin.digest)).collect()
     })
 }

@@ -7,13 +7,13 @@ use crate::selection::{predict_machine, read_sources, resolve_locked_plan};
 use crate::ui::Printer;
 use crate::view::{PlanOutput, format_plan};
 
-pub(super) fn plan(args: &PlanArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_plan(args: &PlanArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let mut trees = read_sources(sources)?;
     let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     let (guest, prediction) = predict_machine(&plan, &trees)?;
     if args.state {
-        return printer.result(&prediction.machine, || prediction.machine.format_listing());
+        return printer.print_result(&prediction.machine, || prediction.machine.format_listing());
     }
-    printer.result(&PlanOutput::new(&plan, &guest), || format_plan(&plan, &guest))
+    printer.print_result(&PlanOutput::new(&plan, &guest), || format_plan(&plan, &guest))
 }

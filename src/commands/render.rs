@@ -10,7 +10,7 @@ use crate::selection::{read_sources, resolve_locked_plan};
 use crate::ui::Printer;
 use crate::workspace::write_workspace;
 
-pub(super) fn render(args: &RenderArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_render(args: &RenderArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let mut trees = read_sources(sources)?;
     let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
@@ -27,8 +27,8 @@ pub(super) fn print_workspace(
     let lock = Lock::for_preview(plan);
     let written = write_workspace(plan, &lock, args, trees, printer)?;
     if let Some(reason) = &lock.not_admitted {
-        printer.warning(&format!("not admitted: {reason}"));
+        printer.print_warning(&format!("not admitted: {reason}"));
     }
     let output = written.describe(plan);
-    printer.result(&output, || written.format_tree(&output))
+    printer.print_result(&output, || written.format_tree(&output))
 }

@@ -2,18 +2,20 @@
 
 use crate::cli::SchemaArgs;
 use crate::diagnostic::{InputError, Result};
-use crate::model::names::did_you_mean;
+use crate::model::names::format_suggestion;
 use crate::schemas::list_schemas;
 use crate::ui::Printer;
 
-pub(super) fn schema(args: &SchemaArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_schema(args: &SchemaArgs, printer: &Printer) -> Result<()> {
     let schemas = list_schemas();
     let names: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
     let Some(name) = &args.name else {
-        return printer.result(&names, || names.iter().map(|name| format!("{name}\n")).collect());
+        return printer.print_result(&names, || names.iter().map(|name| format!("{name}\n")).collect());
     };
     let Some((_, schema)) = schemas.iter().find(|(known, _)| known == name) else {
-        return Err(InputError::new(format!("unknown schema `{name}`"), did_you_mean(name, names)).into());
+        return Err(
+            InputError::new(format!("unknown schema `{name}`"), format_suggestion(name, names)).into()
+        );
     };
-    printer.result(schema, || crate::model::json::pretty(schema))
+    printer.print_result(schema, || crate::model::json::format_json(schema))
 }

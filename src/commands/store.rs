@@ -29,21 +29,22 @@ pub struct StoreOutput {
     pub removed: Vec<String>,
 }
 
-pub(super) fn store(args: &StoreArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
     let store = open_store(args.store.as_ref())?;
     let root = store.root().display().to_string();
     match &args.what {
-        StoreWhat::Path => printer.result(&root, || format!("{root}\n")),
+        StoreWhat::Path => printer.print_result(&root, || format!("{root}\n")),
         StoreWhat::Add { files } => {
             let mut added = Vec::new();
             for file in files {
-                added.push((store.adopt(file)?.1.sha256, file.display().to_string()));
+                added.push((store.insert_file(file)?.1.sha256, file.display().to_string()));
             }
-            printer
-                .result(&added, || added.iter().map(|(sha256, file)| format!("{sha256}  {file}\n")).collect())
+            printer.print_result(&added, || {
+                added.iter().map(|(sha256, file)| format!("{sha256}  {file}\n")).collect()
+            })
         }
         StoreWhat::Verify => {
-            let (files, found) = store.damaged()?;
+            let (files, found) = store.find_damaged()?;
             for object in &found {
                 store.discard(object)?;
             }
@@ -54,23 +55,23 @@ pub(super) fn store(args: &StoreArgs, printer: &Printer) -> Result<()> {
                 damaged: damaged.clone(),
                 removed: Vec::new(),
             };
-            printer.result(&output, || format!("{files} files, {} damaged\n", damaged.len()))?;
+            printer.print_result(&output, || format!("{files} files, {} damaged\n", damaged.len()))?;
             if damaged.is_empty() { Ok(()) } else { Err(DamagedStore(damaged).into()) }
         }
         StoreWhat::Gc { days, lock } => {
             let mut kept = BTreeSet::new();
             for file in lock {
-                let lock = Lock::decode(&file.display().to_string(), &fs::read(file)?)?;
+                let lock = Lock::decode(&file.display().to_string(), &fs::read_file(file)?)?;
                 kept.extend(
                     lock.artifacts.into_iter().flat_map(|artifact| artifact.digests).map(|pin| pin.digest),
                 );
             }
             let age = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);
-            let removed = store.collect(&|digest| kept.contains(digest), age)?;
+            let removed = store.collect_garbage(&|digest| kept.contains(digest), age)?;
             let removed: Vec<String> = removed.iter().map(|path| path.display().to_string()).collect();
             let count = removed.len();
             let output = StoreOutput { store: root, files: None, damaged: Vec::new(), removed };
-            printer.result(&output, || format!("{count} files removed\n"))
+            printer.print_result(&output, || format!("{count} files removed\n"))
         }
     }
 }

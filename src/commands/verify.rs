@@ -8,18 +8,18 @@ use crate::inspect::{Inspected, VerifyOutput, WholeOutput, format_proof, inspect
 use crate::selection::read_sources;
 use crate::ui::Printer;
 
-pub(super) fn verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     match inspect_file(args, &read_sources(sources)?)? {
         Inspected::File(output) => {
-            printer.result(&output, || format_file(&output))?;
+            printer.print_result(&output, || format_file(&output))?;
             Ok(output.require_proofs()?)
         }
-        Inspected::Bundle(opened) => printer.result(&opened.index, || {
+        Inspected::Bundle(opened) => printer.print_result(&opened.index, || {
             let files = opened.index.files.len();
             format!("bundle: every file matches the index and the lock ({files} files)\n")
         }),
         Inspected::Whole(output) => {
-            printer.result(&output.evidence, || format_whole(&output))?;
+            printer.print_result(&output.evidence, || format_whole(&output))?;
             Ok(output.require_proofs()?)
         }
     }

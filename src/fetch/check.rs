@@ -6,7 +6,7 @@ use crate::io::http::Answer;
 use crate::model::resource::PinAlgorithm;
 
 /// What the server announces is held against the request before anything is read.
-pub(super) fn announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
+pub(super) fn check_announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
     let Some(found) = answer.size else { return Ok(()) };
     if let Some(expected) = request.size
         && expected != found
@@ -21,22 +21,22 @@ pub(super) fn announced(request: &Request, answer: &Answer) -> Result<(), FetchF
 }
 
 /// Whether these bytes are the ones that were asked for.
-pub(super) fn judge(
+pub(super) fn check_digests(
     request: &Request,
     found: &Digests,
     media_type: Option<&str>,
 ) -> Result<(), FetchFailure> {
-    let wrong = request.digests.iter().find(|(algorithm, digest)| of(*algorithm, found) != digest);
+    let wrong = request.digests.iter().find(|(algorithm, digest)| select_digest(*algorithm, found) != digest);
     if let Some((algorithm, expected)) = wrong {
         let drift = request.superseded.iter().find(|(algorithm, digest, _)| {
-            algorithm.pin().is_some_and(|algorithm| of(algorithm, found) == digest)
+            algorithm.pin_algorithm().is_some_and(|algorithm| select_digest(algorithm, found) == digest)
         });
         return Err(match drift {
             Some((_, _, seen)) => FetchFailure::Drift { url: request.url.clone(), seen: seen.clone() },
             None => FetchFailure::Digest {
                 url: request.url.clone(),
                 expected: expected.clone(),
-                found: of(*algorithm, found).clone(),
+                found: select_digest(*algorithm, found).clone(),
                 media_type: media_type.map(str::to_owned),
                 size: found.size,
             },
@@ -54,7 +54,7 @@ pub(super) fn judge(
     }
 }
 
-fn of(algorithm: PinAlgorithm, found: &Digests) -> &String {
+fn select_digest(algorithm: PinAlgorithm, found: &Digests) -> &String {
     match algorithm {
         PinAlgorithm::Sha256 => &found.sha256,
         PinAlgorithm::Sha512 => &found.sha512,

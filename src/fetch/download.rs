@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::check::{announced, judge};
-use super::split::split;
+use super::check::{check_announced, check_digests};
+use super::split::split_download;
 use super::{FetchFailure, Fetched, Fetcher, Request};
 use crate::io::fs::{Digests, Sums};
 use crate::io::http::{HttpError, Resume, Retry};
@@ -39,7 +39,7 @@ impl<'a> Download<'a> {
         downloads: &'a Downloads,
         connections: usize,
     ) -> Self {
-        let transfer = downloads.start(&request.name, request.size);
+        let transfer = downloads.start_transfer(&request.name, request.size);
         Self { fetcher, request, downloads, transfer, connections, tries: 0, furthest: 0 }
     }
 
@@ -48,21 +48,21 @@ impl<'a> Download<'a> {
     }
 
     pub(super) async fn run(mut self) -> Result<Fetched, FetchFailure> {
-        let mut part = self.part().await?;
+        let mut part = self.open_part().await?;
         // Whoever held the part may have finished it.
-        if let Some(stored) = self.fetcher.stored(self.request)? {
+        if let Some(stored) = self.fetcher.find_stored(self.request)? {
             part.remove()?;
-            self.transfer.done();
+            self.transfer.finish_transfer();
             return Ok(stored);
         }
         let mut resumed = !part.is_empty()?;
         self.furthest = part.len()?;
         loop {
-            let failure = match self.attempt(&mut part).await {
-                Ok(whole) => match judge(self.request, &whole.digests, whole.media_type.as_deref()) {
+            let failure = match self.attempt_download(&mut part).await {
+                Ok(whole) => match check_digests(self.request, &whole.digests, whole.media_type.as_deref()) {
                     Ok(()) => {
                         let object = part.commit(&whole.digests)?;
-                        self.transfer.done();
+                        self.transfer.finish_transfer();
                         return Ok(Fetched::new(self.request, whole.digests, object));
                     }
                     // The part of an earlier run may have been of another file.
@@ -75,7 +75,7 @@ impl<'a> Download<'a> {
                 },
                 Err(failure) => failure,
             };
-            let Some(pause) = self.again(&failure, &mut part)? else {
+            let Some(pause) = self.plan_retry(&failure, &mut part)? else {
                 // Only bytes that may become the right ones are kept.
                 if !matches!(failure, FetchFailure::Http(_)) || part.is_empty()? {
                     part.remove()?;
@@ -87,7 +87,11 @@ impl<'a> Download<'a> {
     }
 
     /// How long to wait before the next try, if there is to be one.
-    fn again(&mut self, failure: &FetchFailure, part: &mut Part) -> Result<Option<Duration>, FetchFailure> {
+    fn plan_retry(
+        &mut self,
+        failure: &FetchFailure,
+        part: &mut Part,
+    ) -> Result<Option<Duration>, FetchFailure> {
         let FetchFailure::Http(error) = failure else { return Ok(None) };
         let length = part.len()?;
         if length >= self.furthest + PROGRESS {
@@ -102,16 +106,16 @@ impl<'a> Download<'a> {
                 part.clear()?;
                 Duration::ZERO
             }
-            Retry::After(said) => self.pause(said),
+            Retry::After(said) => self.backoff_delay(said),
         };
         // Many connections may be what the server does not like.
         self.connections = (self.connections / 2).max(1);
-        self.downloads.say(&format!("{}: {error}; trying again", self.request.name));
+        self.downloads.print_line(&format!("{}: {error}; trying again", self.request.name));
         Ok(Some(pause))
     }
 
     /// Doubled each time, with a part left to chance, so that many clients do not come at once.
-    fn pause(&self, said: Option<Duration>) -> Duration {
+    fn backoff_delay(&self, said: Option<Duration>) -> Duration {
         use std::hash::{BuildHasher as _, RandomState};
         let patience = &self.http().patience;
         let doubled = patience.pause.saturating_mul(1 << self.tries.min(16)) / 2;
@@ -120,30 +124,32 @@ impl<'a> Download<'a> {
         said.unwrap_or(jittered).min(patience.longest_pause)
     }
 
-    async fn part(&self) -> Result<Part, FetchFailure> {
+    async fn open_part(&self) -> Result<Part, FetchFailure> {
         let mut told = false;
         loop {
-            if let Some(part) = self.fetcher.store.part(&self.request.url)? {
+            if let Some(part) = self.fetcher.store.open_part(&self.request.url)? {
                 return Ok(part);
             }
             if !told {
                 told = true;
-                self.downloads
-                    .say(&format!("{}: waiting for another process that fetches it", self.request.name));
+                self.downloads.print_line(&format!(
+                    "{}: waiting for another process that fetches it",
+                    self.request.name
+                ));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
     /// One request, or several at once, and everything that comes of it into the part.
-    async fn attempt(&mut self, part: &mut Part) -> Result<Whole, FetchFailure> {
+    async fn attempt_download(&mut self, part: &mut Part) -> Result<Whole, FetchFailure> {
         self.transfer.restart();
         let request = self.request;
         let there = part.len()?;
         let mut sums = Sums::default();
         // A process that died before it could name the file left all of it.
         if there > 0 && request.size == Some(there) && !request.digests.is_empty() {
-            part.pieces(0, there, |piece| sums.add(piece))?;
+            part.read_pieces(0, there, |piece| sums.add(piece))?;
             return Ok(Whole { digests: sums.finish(), media_type: None });
         }
         let resume = match part.etag() {
@@ -154,20 +160,20 @@ impl<'a> Download<'a> {
         if answer.offset == 0 {
             part.clear()?;
         } else {
-            part.pieces(0, answer.offset, |piece| sums.add(piece))?;
+            part.read_pieces(0, answer.offset, |piece| sums.add(piece))?;
             self.transfer.add(answer.offset);
         }
-        announced(request, &answer)?;
-        part.note(answer.etag.as_deref())?;
+        check_announced(request, &answer)?;
+        part.record_etag(answer.etag.as_deref())?;
         let media_type = answer.media_type.take();
-        if let Some((size, etag)) = self.splits(&answer) {
+        if let Some((size, etag)) = self.find_split(&answer) {
             drop(answer);
-            split(self, part, &mut sums, size, &etag).await?;
+            split_download(self, part, &mut sums, size, &etag).await?;
             return Ok(Whole { digests: sums.finish(), media_type });
         }
         let limit = request.max_size.min(request.size.unwrap_or(u64::MAX));
         part.seek_end()?;
-        while let Some(piece) = answer.body.piece().await? {
+        while let Some(piece) = answer.body.next_piece().await? {
             if sums.size() + piece.len() as u64 > limit {
                 return Err(FetchFailure::TooLarge { url: request.url.clone(), limit });
             }
@@ -176,13 +182,15 @@ impl<'a> Download<'a> {
             self.transfer.add(piece.len() as u64);
         }
         match answer.size.or(request.size) {
-            Some(size) if sums.size() < size => Err(HttpError::short(&request.url, sums.size(), size).into()),
+            Some(size) if sums.size() < size => {
+                Err(HttpError::short_body(&request.url, sums.size(), size).into())
+            }
             _ => Ok(Whole { digests: sums.finish(), media_type }),
         }
     }
 
     /// Size and tag of a file that is worth several connections.
-    fn splits(&self, answer: &crate::io::http::Answer) -> Option<(u64, String)> {
+    fn find_split(&self, answer: &crate::io::http::Answer) -> Option<(u64, String)> {
         let (size, etag) = (answer.size?, answer.etag.clone()?);
         let worth = size.saturating_sub(answer.offset) >= self.http().patience.split_from;
         (worth && answer.ranges && self.connections > 1).then_some((size, etag))

@@ -35,22 +35,22 @@ impl Drop for UnderWay {
 }
 
 /// Reads the rest of a file of `size` bytes into the part.
-pub(super) async fn split(
+pub(super) async fn split_download(
     download: &mut Download<'_>,
     part: &mut Part,
     sums: &mut Sums,
     size: u64,
     etag: &str,
 ) -> Result<(), FetchFailure> {
-    part.whole_until(sums.size())?;
+    part.record_prefix(sums.size())?;
     let mut under_way = UnderWay::default();
-    let outcome = in_order(download, part, sums, size, etag, &mut under_way).await;
+    let outcome = fetch_in_order(download, part, sums, size, etag, &mut under_way).await;
     under_way.stop().await;
-    part.cut(sums.size())?;
+    part.truncate(sums.size())?;
     outcome
 }
 
-async fn in_order(
+async fn fetch_in_order(
     download: &mut Download<'_>,
     part: &mut Part,
     sums: &mut Sums,
@@ -60,7 +60,7 @@ async fn in_order(
 ) -> Result<(), FetchFailure> {
     let at_most = download.http().patience.split_piece;
     let length = |from: u64| (size - from).min(at_most);
-    let (http, pen) = (download.http().clone(), part.pen());
+    let (http, pen) = (download.http().clone(), part.share_writer());
     let (url, headers) = (&download.request.url, &download.request.headers);
     let piece = |from: u64| Piece {
         http: http.clone(),
@@ -83,8 +83,8 @@ async fn in_order(
         under_way.0.pop_front();
         outcome.map_err(|error| FetchFailure::System(error.to_string()))??;
         let came = length(sums.size());
-        part.pieces(sums.size(), came, |piece| sums.add(piece))?;
-        part.whole_until(sums.size())?;
+        part.read_pieces(sums.size(), came, |piece| sums.add(piece))?;
+        part.record_prefix(sums.size())?;
         download.transfer.add(came);
     }
     Ok(())
@@ -106,12 +106,12 @@ impl Piece {
         let resume = Resume { from: self.from, length: Some(self.length), etag: &self.etag };
         let mut answer = self.http.get(&self.url, &self.headers, Some(resume)).await?;
         // The file is another one by now, or the server no longer knows ranges.
-        let other = || HttpError::other_part(&self.url);
+        let other = || HttpError::wrong_part(&self.url);
         if answer.offset != self.from {
             return Err(other().into());
         }
         let mut came = 0;
-        while let Some(piece) = answer.body.piece().await? {
+        while let Some(piece) = answer.body.next_piece().await? {
             let offset = self.from + came;
             came += piece.len() as u64;
             if came > self.length {
@@ -120,7 +120,7 @@ impl Piece {
             self.pen.write_at(&piece, offset)?;
         }
         if came < self.length {
-            return Err(HttpError::short(&self.url, came, self.length).into());
+            return Err(HttpError::short_body(&self.url, came, self.length).into());
         }
         Ok(())
     }

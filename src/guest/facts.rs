@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::embedded::Tree;
 use crate::model::choice::Runtime;
 use crate::model::kubernetes::FlagTable;
-use crate::model::overrides::moved;
+use crate::model::overrides::resolve_mirror;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
 use crate::model::resource::PinAlgorithm;
@@ -21,7 +21,7 @@ use crate::model::value::VolumePlugin;
 use crate::model::version::Version;
 
 use super::GuestError;
-use super::flags::{applied_flags, arguments};
+use super::flags::{format_arguments, select_flags};
 use super::render::Renderer;
 
 /// The value of an unknown digest. The engine refuses it.
@@ -31,7 +31,7 @@ pub(super) const UNPINNED: &str = "unpinned";
 ///
 /// # Errors
 /// A flag's value cannot be rendered.
-pub fn facts(
+pub fn collect_facts(
     plan: &Plan,
     situation: &Situation,
     flags: &FlagTable,
@@ -42,7 +42,7 @@ pub fn facts(
     let mut facts = Map::new();
     let mut fact = |name: &str, value: Value| facts.insert(name.to_owned(), value);
     fact("target", plan.target.facts());
-    fact("windows", windows(plan));
+    fact("windows", collect_windows(plan));
     fact(
         "kubernetes",
         json!({
@@ -51,34 +51,34 @@ pub fn facts(
             "kubeadmApi": plan.line.kubeadm_api.last(),
         }),
     );
-    fact("runtime", runtime(plan.runtime, &plan.runtime_version, situation));
+    fact("runtime", collect_runtime(plan.runtime, &plan.runtime_version, situation));
     fact("cni", network_side(plan, situation));
     fact("hostAccess", json!(plan.host_access));
     fact("delivery", json!(plan.delivery));
     fact("pause", json!(plan.pause));
     fact("paths", paths);
     fact("sddl", sddl);
-    fact("components", components(situation));
-    fact("downloads", grouped(plan, |group| downloads(group, &cache)));
-    fact("archives", grouped(plan, |group| archives(group, &cache)));
+    fact("components", collect_components(situation));
+    fact("downloads", collect_groups(plan, |group| collect_downloads(group, &cache)));
+    fact("archives", collect_groups(plan, |group| collect_archives(group, &cache)));
     fact("images", json!(plan.images));
-    fact("proxy", proxy(&plan.proxy));
-    fact("updates", updates(plan, &cache));
-    fact("volumePlugins", volume_plugins(plan));
-    fact("network", network(plan.selection.network.as_ref()));
-    fact("mirrors", mirrors(plan));
+    fact("proxy", collect_proxy(&plan.proxy));
+    fact("updates", collect_updates(plan, &cache));
+    fact("volumePlugins", collect_volume_plugins(plan));
+    fact("network", collect_network(plan.selection.network.as_ref()));
+    fact("mirrors", collect_mirrors(plan));
     fact("features", json!(situation.features));
-    fact("scripts", scripts(plan.signing.as_ref()));
-    let log_runner = plan.kubernetes >= Version::literal("1.26.0");
+    fact("scripts", collect_scripts(plan.signing.as_ref()));
+    let log_runner = plan.kubernetes >= Version::from_literal("1.26.0");
     fact("kubelet", json!({ "arguments": [], "logRunner": log_runner }));
     fact("kubeProxy", json!({ "arguments": [], "logRunner": log_runner }));
     let mut facts = Value::Object(facts);
     // Flags are expressions over the facts themselves.
-    let empty = Tree::loaded(String::new(), BTreeMap::new());
+    let empty = Tree::from_files(String::new(), BTreeMap::new());
     for (program, name) in [("kubelet", "kubelet"), ("kube-proxy", "kubeProxy")] {
         let renderer = Renderer::new(&facts, &empty);
-        let applied = applied_flags(flags, program, situation, &renderer)?;
-        let list = json!(arguments(&applied));
+        let applied = select_flags(flags, program, situation, &renderer)?;
+        let list = json!(format_arguments(&applied));
         facts[name]["arguments"] = list;
     }
     Ok(facts)
@@ -99,7 +99,7 @@ fn network_side(plan: &Plan, situation: &Situation) -> Value {
     })
 }
 
-fn windows(plan: &Plan) -> Value {
+fn collect_windows(plan: &Plan) -> Value {
     let registry: Vec<Value> = plan
         .windows
         .registry
@@ -123,9 +123,9 @@ fn windows(plan: &Plan) -> Value {
     })
 }
 
-fn runtime(runtime: Runtime, version: &Version, situation: &Situation) -> Value {
+fn collect_runtime(runtime: Runtime, version: &Version, situation: &Situation) -> Value {
     let hypervisor = situation.features.contains("hyper-v");
-    let at_least = |bound: &'static str| *version >= Version::literal(bound);
+    let at_least = |bound: &'static str| *version >= Version::from_literal(bound);
     match runtime {
         Runtime::Containerd => json!({
             "name": "containerd",
@@ -151,7 +151,7 @@ fn runtime(runtime: Runtime, version: &Version, situation: &Situation) -> Value 
 }
 
 /// Files by URL and digest; the search is a list with at most one entry, so that `each` can use it.
-fn updates(plan: &Plan, cache: &str) -> Value {
+fn collect_updates(plan: &Plan, cache: &str) -> Value {
     let updates = plan.selection.updates.clone().unwrap_or_default();
     let files: Vec<Value> = updates
         .files
@@ -159,7 +159,7 @@ fn updates(plan: &Plan, cache: &str) -> Value {
         .map(|file| {
             let short = file.sha256.get(..16).unwrap_or(&file.sha256);
             let path = format!("{cache}\\{short}-{}.msu", file.kb);
-            let url = moved(&plan.selection.overrides, &file.url);
+            let url = resolve_mirror(&plan.selection.overrides, &file.url);
             json!({
                 "kb": file.kb, "url": url, "algorithm": "sha256", "digest": file.sha256, "cache": path,
             })
@@ -172,12 +172,12 @@ fn updates(plan: &Plan, cache: &str) -> Value {
 }
 
 /// Folders of volume plugins, and their files with the folder of each.
-fn volume_plugins(plan: &Plan) -> Value {
+fn collect_volume_plugins(plan: &Plan) -> Value {
     let plugins = &plan.selection.volume_plugins;
     let named = plugins.iter().flat_map(|(plugin, files)| files.iter().map(move |file| (plugin, file)));
     let files: Vec<Value> = named
         .map(|(plugin, file)| {
-            let url = moved(&plan.selection.overrides, &file.url);
+            let url = resolve_mirror(&plan.selection.overrides, &file.url);
             json!({
                 "plugin": plugin, "file": file.file, "url": url, "algorithm": "sha256", "digest": file.sha256,
             })
@@ -188,7 +188,7 @@ fn volume_plugins(plan: &Plan) -> Value {
 }
 
 /// How the guest's own scripts are started, and what must be trusted for it.
-fn scripts(signing: Option<&Signing>) -> Value {
+fn collect_scripts(signing: Option<&Signing>) -> Value {
     let policy = if signing.is_some() { "AllSigned" } else { "Bypass" };
     let certificates: Vec<Value> = signing
         .iter()
@@ -204,7 +204,7 @@ fn scripts(signing: Option<&Signing>) -> Value {
 }
 
 /// What is known of the cluster's network; for the rest a mark that the join replaces.
-fn network(network: Option<&Network>) -> Value {
+fn collect_network(network: Option<&Network>) -> Value {
     let network = network.cloned().unwrap_or_default();
     let or = |value: Option<&str>, mark: &str| value.unwrap_or(mark).to_owned();
     json!({
@@ -217,7 +217,7 @@ fn network(network: Option<&Network>) -> Value {
 }
 
 /// Registries with the folder that containerd reads for each.
-fn mirrors(plan: &Plan) -> Value {
+fn collect_mirrors(plan: &Plan) -> Value {
     let mirrors = plan.selection.mirrors.iter().map(|(registry, urls)| {
         // What containerd looks for where a port follows, since a path takes no colon.
         let folder = match registry.split_once(':') {
@@ -230,7 +230,7 @@ fn mirrors(plan: &Plan) -> Value {
 }
 
 /// The proxies as they are, and those that are set as variables of an environment.
-fn proxy(proxy: &Proxy) -> Value {
+fn collect_proxy(proxy: &Proxy) -> Value {
     let (http, https) = (proxy.http.as_deref(), proxy.https.as_deref());
     let no_proxy = proxy.no_proxy.as_deref();
     let set: Vec<(&str, &str)> = [("HTTP_PROXY", http), ("HTTPS_PROXY", https), ("NO_PROXY", no_proxy)]
@@ -245,7 +245,7 @@ fn proxy(proxy: &Proxy) -> Value {
         .or(http)
         .map(|url| {
             let host = url.split_once("://").map_or(url, |(_, host)| host).trim_end_matches('/');
-            json!({ "server": host, "bypass": winhttp_bypass(no_proxy.unwrap_or_default()) })
+            json!({ "server": host, "bypass": format_winhttp_bypass(no_proxy.unwrap_or_default()) })
         })
         .into_iter()
         .collect();
@@ -259,24 +259,24 @@ fn proxy(proxy: &Proxy) -> Value {
 
 /// `NO_PROXY` as the bypass list of WinHTTP, which knows names and wildcards: no network and no suffix
 /// with a leading dot (`netsh winhttp set proxy`). IPv6 networks have no form there and are left out.
-fn winhttp_bypass(no_proxy: &str) -> String {
+fn format_winhttp_bypass(no_proxy: &str) -> String {
     let entries = no_proxy.split(',').map(str::trim).filter(|entry| !entry.is_empty());
-    entries.flat_map(bypass_entries).collect::<Vec<_>>().join(";")
+    entries.flat_map(list_bypass_entries).collect::<Vec<_>>().join(";")
 }
 
-fn bypass_entries(entry: &str) -> Vec<String> {
+fn list_bypass_entries(entry: &str) -> Vec<String> {
     if let Some(suffix) = entry.strip_prefix('.') {
         return vec![format!("*.{suffix}")];
     }
     let Some((network, length)) = entry.split_once('/') else { return vec![entry.to_owned()] };
     match (network.parse::<std::net::Ipv4Addr>(), length.parse::<u32>()) {
-        (Ok(network), Ok(length @ 1..=32)) => octet_wildcards(network.octets(), length),
+        (Ok(network), Ok(length @ 1..=32)) => list_octet_wildcards(network.octets(), length),
         _ => Vec::new(),
     }
 }
 
 /// `10.96.0.0/12` as `10.96.*` to `10.111.*`: one wildcard for each value of the octet that the prefix ends in.
-fn octet_wildcards(octets: [u8; 4], length: u32) -> Vec<String> {
+fn list_octet_wildcards(octets: [u8; 4], length: u32) -> Vec<String> {
     let whole = ((length - 1) / 8) as usize;
     let count = 1_u16 << ((8 - length % 8) % 8);
     let first = u16::from(octets[whole]) / count * count;
@@ -285,7 +285,7 @@ fn octet_wildcards(octets: [u8; 4], length: u32) -> Vec<String> {
     (first..first + count).map(|value| format!("{head}{value}{tail}")).collect()
 }
 
-fn components(situation: &Situation) -> Value {
+fn collect_components(situation: &Situation) -> Value {
     situation
         .components
         .iter()
@@ -295,7 +295,7 @@ fn components(situation: &Situation) -> Value {
 }
 
 /// A list for every known name, empty where the plan has no such group.
-fn grouped(plan: &Plan, list: impl Fn(&PlannedGroup) -> Vec<Value>) -> Value {
+fn collect_groups(plan: &Plan, list: impl Fn(&PlannedGroup) -> Vec<Value>) -> Value {
     let mut lists: Map<String, Value> =
         plan.known.iter().map(|name| (name.clone(), Value::Array(Vec::new()))).collect();
     for group in &plan.groups {
@@ -304,14 +304,14 @@ fn grouped(plan: &Plan, list: impl Fn(&PlannedGroup) -> Vec<Value>) -> Value {
     Value::Object(lists)
 }
 
-fn downloads(group: &PlannedGroup, cache: &str) -> Vec<Value> {
+fn collect_downloads(group: &PlannedGroup, cache: &str) -> Vec<Value> {
     let single = |artifact: &&PlannedArtifact| artifact.kind.archive_format().is_none();
     group
         .artifacts
         .iter()
         .filter(single)
         .map(|artifact| {
-            let mut value = located(artifact, cache);
+            let mut value = describe_artifact(artifact, cache);
             value["kind"] = json!(artifact.kind);
             value["file"] = json!(artifact.file);
             value
@@ -319,12 +319,12 @@ fn downloads(group: &PlannedGroup, cache: &str) -> Vec<Value> {
         .collect()
 }
 
-fn archives(group: &PlannedGroup, cache: &str) -> Vec<Value> {
+fn collect_archives(group: &PlannedGroup, cache: &str) -> Vec<Value> {
     group
         .artifacts
         .iter()
         .filter_map(|artifact| {
-            let mut value = located(artifact, cache);
+            let mut value = describe_artifact(artifact, cache);
             value["format"] = json!(artifact.kind.archive_format()?);
             value["members"] = json!(artifact.members);
             Some(value)
@@ -332,7 +332,7 @@ fn archives(group: &PlannedGroup, cache: &str) -> Vec<Value> {
         .collect()
 }
 
-fn located(artifact: &PlannedArtifact, cache: &str) -> Value {
+fn describe_artifact(artifact: &PlannedArtifact, cache: &str) -> Value {
     let (algorithm, digest) = match artifact.digest() {
         Some(pin) => (pin.algorithm, pin.digest.as_str()),
         None => (PinAlgorithm::Sha256, UNPINNED),
@@ -360,7 +360,7 @@ mod tests {
             ("10.1.2.6/31", "10.1.2.6;10.1.2.7"),
             ("fd00::/56,10.0.0.1", "10.0.0.1"),
         ] {
-            assert_eq!(winhttp_bypass(no_proxy), expected, "{no_proxy}");
+            assert_eq!(format_winhttp_bypass(no_proxy), expected, "{no_proxy}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct AppliedFlag {
 ///
 /// # Errors
 /// A value names an unknown fact.
-pub fn applied_flags(
+pub fn select_flags(
     table: &FlagTable,
     program: &str,
     situation: &Situation,
@@ -34,7 +34,7 @@ pub fn applied_flags(
         {
             continue;
         }
-        let value = rule.value.as_ref().map(|value| renderer.text(value, None)).transpose();
+        let value = rule.value.as_ref().map(|value| renderer.render_text(value, None)).transpose();
         applied.push(AppliedFlag {
             flag: rule.flag.clone(),
             value: value.map_err(|message| GuestError::Value {
@@ -46,11 +46,11 @@ pub fn applied_flags(
             source: rule.source.clone(),
         });
     }
-    applied.extend(gates(table, program, situation));
+    applied.extend(render_gates(table, program, situation));
     Ok(applied)
 }
 
-fn gates(table: &FlagTable, program: &str, situation: &Situation) -> Option<AppliedFlag> {
+fn render_gates(table: &FlagTable, program: &str, situation: &Situation) -> Option<AppliedFlag> {
     let applies = |rule: &&GateRule| {
         rule.program == program
             && rule.versions.contains(&situation.kubernetes)
@@ -69,7 +69,7 @@ fn gates(table: &FlagTable, program: &str, situation: &Situation) -> Option<Appl
 }
 
 /// `--flag=value`, as Kubernetes programs take them.
-pub(super) fn arguments(applied: &[AppliedFlag]) -> Vec<String> {
+pub(super) fn format_arguments(applied: &[AppliedFlag]) -> Vec<String> {
     applied
         .iter()
         .map(|flag| match &flag.value {

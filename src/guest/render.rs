@@ -19,41 +19,43 @@ impl<'a> Renderer<'a> {
     pub fn new(facts: &'a Value, provisioners: &'a Tree) -> Self {
         let mut tera = Tera::new();
         tera.register_filter("literal", quote_literal);
-        Self { tera, context: context(facts), facts, provisioners }
+        Self { tera, context: build_context(facts), facts, provisioners }
     }
 
     /// A property's value with every special form replaced.
     ///
     /// # Errors
     /// An undefined name, an unknown fact or template, or a form with other keys than its own.
-    pub fn value(&self, value: &Value, item: Option<&Value>) -> Result<Value, String> {
+    pub fn render_value(&self, value: &Value, item: Option<&Value>) -> Result<Value, String> {
         match value {
-            Value::String(text) => Ok(Value::String(self.text(text, item)?)),
-            Value::Array(items) => {
-                items.iter().map(|value| self.value(value, item)).collect::<Result<_, _>>().map(Value::Array)
-            }
-            Value::Object(object) => self.object(object, item),
+            Value::String(text) => Ok(Value::String(self.render_text(text, item)?)),
+            Value::Array(items) => items
+                .iter()
+                .map(|value| self.render_value(value, item))
+                .collect::<Result<_, _>>()
+                .map(Value::Array),
+            Value::Object(object) => self.render_object(object, item),
             Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
         }
     }
 
-    fn object(&self, object: &Map<String, Value>, item: Option<&Value>) -> Result<Value, String> {
+    fn render_object(&self, object: &Map<String, Value>, item: Option<&Value>) -> Result<Value, String> {
         let text = |key: &str| object.get(key).and_then(Value::as_str);
         if let (Some(path), 1) = (text("fact"), object.len()) {
-            return self.fact(path, item);
+            return self.find_fact(path, item);
         }
         if let (Some(name), 1) = (text("template"), object.len()) {
-            return self.template(name, item).map(Value::String);
+            return self.render_template(name, item).map(Value::String);
         }
         if let (Some(path), Some(into), 2) = (text("membersOf"), text("into"), object.len()) {
-            return self.members(path, into, item);
+            return self.place_members(path, into, item);
         }
         if let (Some(Value::Array(parts)), 1) = (object.get("concat"), object.len()) {
-            return self.concat(parts, item);
+            return self.concat_lists(parts, item);
         }
         object
             .iter()
-            .map(|(key, value)| Ok((key.clone(), self.value(value, item)?)))
+            .map(|(key, value)| Ok((key.clone(), self.render_value(value, item)?)))
             .collect::<Result<Map<_, _>, String>>()
             .map(Value::Object)
     }
@@ -62,14 +64,14 @@ impl<'a> Renderer<'a> {
     ///
     /// # Errors
     /// What the template engine says, on one line.
-    pub fn text(&self, text: &str, item: Option<&Value>) -> Result<String, String> {
+    pub fn render_text(&self, text: &str, item: Option<&Value>) -> Result<String, String> {
         if !text.contains("{{") && !text.contains("{%") {
             return Ok(text.to_owned());
         }
         if let Some(text) = self.insert_facts(text, item) {
             return Ok(text);
         }
-        self.render(text, item).map_err(|error| one_line(&error))
+        self.render_source(text, item).map_err(|error| format_report(&error))
     }
 
     /// Fast path without Tera, which compiles each template: inserts facts that are strings or integers. Returns
@@ -102,14 +104,14 @@ impl<'a> Renderer<'a> {
         Some(rendered)
     }
 
-    fn template(&self, name: &str, item: Option<&Value>) -> Result<String, String> {
+    fn render_template(&self, name: &str, item: Option<&Value>) -> Result<String, String> {
         let path = format!("templates/{name}");
         let bytes = self.provisioners.get(&path).ok_or_else(|| format!("no provisioners/{path}"))?;
         let source = std::str::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))?;
-        self.render(source, item).map_err(|error| format!("{path}: {}", one_line(&error)))
+        self.render_source(source, item).map_err(|error| format!("{path}: {}", format_report(&error)))
     }
 
-    fn render(&self, source: &str, item: Option<&Value>) -> Result<String, String> {
+    fn render_source(&self, source: &str, item: Option<&Value>) -> Result<String, String> {
         let rendered = match item {
             None => self.tera.render_str(source, &self.context, false),
             Some(item) => {
@@ -125,7 +127,7 @@ impl<'a> Renderer<'a> {
     ///
     /// # Errors
     /// No such fact.
-    pub fn fact(&self, path: &str, item: Option<&Value>) -> Result<Value, String> {
+    pub fn find_fact(&self, path: &str, item: Option<&Value>) -> Result<Value, String> {
         let mut parts = path.split('.');
         let mut value = match (parts.next(), item) {
             (Some("item"), Some(item)) => item,
@@ -144,9 +146,9 @@ impl<'a> Renderer<'a> {
         Ok(value.clone())
     }
 
-    fn members(&self, path: &str, into: &str, item: Option<&Value>) -> Result<Value, String> {
-        let folder = self.text(into, item)?;
-        let Value::Array(members) = self.fact(&format!("{path}.members"), item)? else {
+    fn place_members(&self, path: &str, into: &str, item: Option<&Value>) -> Result<Value, String> {
+        let folder = self.render_text(into, item)?;
+        let Value::Array(members) = self.find_fact(&format!("{path}.members"), item)? else {
             return Err(format!("`{path}` has no members"));
         };
         members
@@ -161,10 +163,10 @@ impl<'a> Renderer<'a> {
             .map(Value::Array)
     }
 
-    fn concat(&self, parts: &[Value], item: Option<&Value>) -> Result<Value, String> {
+    fn concat_lists(&self, parts: &[Value], item: Option<&Value>) -> Result<Value, String> {
         let mut all = Vec::new();
         for part in parts {
-            match self.value(part, item)? {
+            match self.render_value(part, item)? {
                 Value::Array(items) => all.extend(items),
                 other => return Err(format!("`concat` joins lists, this is {other}")),
             }
@@ -181,7 +183,7 @@ fn quote_literal(text: &str, _: Kwargs, _: &State) -> String {
     format!("'{}'", inner.collect::<String>())
 }
 
-fn context(facts: &Value) -> Context {
+fn build_context(facts: &Value) -> Context {
     let mut context = Context::new();
     for (name, value) in facts.as_object().into_iter().flatten() {
         context.insert(name.clone(), value);
@@ -190,7 +192,7 @@ fn context(facts: &Value) -> Context {
 }
 
 /// The first line of the engine's report and the name it points at.
-fn one_line(report: &str) -> String {
+fn format_report(report: &str) -> String {
     report.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect::<Vec<_>>().join(" ")
 }
 
@@ -204,7 +206,7 @@ mod tests {
         let files = [("templates/a.toml", "v = '{{ paths.k }}'\n"), ("templates/bad.toml", "{{ nothing }}")];
         let files: BTreeMap<_, _> =
             files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect();
-        Tree::loaded("provisioners".to_owned(), files)
+        Tree::from_files("provisioners".to_owned(), files)
     }
 
     fn facts() -> Value {
@@ -234,7 +236,7 @@ mod tests {
                 json!([{ "member": "x/a.exe", "path": "C:\\k\\a.exe" }]),
             ),
         ] {
-            assert_eq!(renderer.value(&given, Some(&item)), Ok(expected), "{given}");
+            assert_eq!(renderer.render_value(&given, Some(&item)), Ok(expected), "{given}");
         }
     }
 
@@ -258,7 +260,7 @@ mod tests {
         ] {
             let found = renderer.insert_facts(text, Some(&item));
             assert_eq!(found.is_some(), inserted, "{text}");
-            let by_tera = renderer.render(text, Some(&item)).expect(text);
+            let by_tera = renderer.render_source(text, Some(&item)).expect(text);
             assert_eq!(found.unwrap_or_else(|| by_tera.clone()), by_tera, "{text}");
         }
     }
@@ -276,7 +278,7 @@ mod tests {
             (json!({ "template": "bad.toml" }), "templates/bad.toml"),
             (json!({ "concat": ["x"] }), "joins lists"),
         ] {
-            let result = renderer.value(&given, None);
+            let result = renderer.render_value(&given, None);
             let message = result.expect_err(&given.to_string());
             assert!(message.contains(part), "{given}: {message}");
         }

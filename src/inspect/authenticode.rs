@@ -11,8 +11,8 @@ use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::resource::ArchiveFormat;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::authenticode::{self, FileKind, Policy};
-use crate::verify::chain::{PinnedRoots, instant, roots};
-use crate::verify::evidence;
+use crate::verify::chain::{PinnedRoots, format_time, parse_roots};
+use crate::verify::record_evidence;
 
 use super::Job;
 
@@ -27,7 +27,7 @@ impl Job<'_> {
             })?);
         }
         if let Some(file) = &self.args.root {
-            let own = roots(&fs::head(file, SIDECAR)?)?;
+            let own = parse_roots(&fs::read_head(file, SIDECAR)?)?;
             policy.timestamp_roots.clone_from(&own);
             policy.roots = own;
         }
@@ -37,22 +37,24 @@ impl Job<'_> {
     pub(super) fn authenticode(&self, found: &mut Vec<Evidence>) -> Result<()> {
         let policy = self.policy()?;
         if self.args.member.is_empty() {
-            let outcome = authenticode::verify_source(&self.name(), &mut fs::open(self.path)?, &policy);
-            found.push(evidence(ProofKind::Authenticode, &self.name(), None, outcome));
+            let outcome = authenticode::verify_source(&self.name(), &mut fs::open_file(self.path)?, &policy);
+            found.push(record_evidence(ProofKind::Authenticode, &self.name(), None, outcome));
             return Ok(());
         }
-        let format = if fs::head(self.path, 2)? == b"PK" { ArchiveFormat::Zip } else { ArchiveFormat::TarGz };
-        let wanted = Wanted::globs(&self.args.member);
+        let format =
+            if fs::read_head(self.path, 2)? == b"PK" { ArchiveFormat::Zip } else { ArchiveFormat::TarGz };
+        let wanted = Wanted::from_globs(&self.args.member);
         let mut members = Vec::new();
-        let walked = archive::members(
-            fs::open(self.path)?,
+        let walked = archive::read_members(
+            fs::open_file(self.path)?,
             format,
             &wanted,
             &Limits::default(),
             &mut |entry, content| {
-                let mut member = fs::spool(content).map_err(|error| archive::unreadable(entry, &error))?;
+                let mut member =
+                    fs::spool_stream(content).map_err(|error| archive::unreadable_error(entry, &error))?;
                 let subject = format!("{}!{}", self.name(), entry.name);
-                members.push(evidence(
+                members.push(record_evidence(
                     ProofKind::Authenticode,
                     &subject,
                     None,
@@ -63,23 +65,23 @@ impl Job<'_> {
         );
         found.append(&mut members);
         if let Err(error) = walked {
-            found.push(evidence(ProofKind::Authenticode, &self.name(), None, Err(error)));
+            found.push(record_evidence(ProofKind::Authenticode, &self.name(), None, Err(error)));
         }
         Ok(())
     }
 
     /// What the file itself says of its signatures, unproven.
     pub(super) fn list_offers(&self) -> Result<Vec<String>> {
-        let head = fs::head(self.path, 8)?;
+        let head = fs::read_head(self.path, 8)?;
         let Some(kind) = FileKind::detect(&self.name(), &head) else { return Ok(Vec::new()) };
-        let mut file = fs::open(self.path)?;
-        Ok(match authenticode::describe(kind, &mut file) {
+        let mut file = fs::open_file(self.path)?;
+        Ok(match authenticode::describe_signatures(kind, &mut file) {
             Ok(offers) => offers
                 .iter()
                 .map(|offer| {
                     let time = offer
                         .timestamp
-                        .map_or("no timestamp".to_owned(), |time| format!("timestamp {}", instant(time)));
+                        .map_or("no timestamp".to_owned(), |time| format!("timestamp {}", format_time(time)));
                     format!(
                         "an Authenticode signature by {} (issuer {}, {time}), unproven: add `--authenticode`",
                         offer.signer, offer.issuer

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::acquire::{Keys, prove_again};
+use crate::acquire::{Keys, reprove_artifact};
 use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::io::fs;
@@ -11,7 +11,7 @@ use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json;
 use crate::model::resource::ArchiveFormat;
 use crate::verify::archive::{self, Limits, Wanted};
-use crate::verify::{NotProven, ProofError, evidence};
+use crate::verify::{NotProven, ProofError, record_evidence};
 
 use super::{compare_digest, proven};
 
@@ -44,28 +44,28 @@ impl WholeOutput {
 /// A workspace is what its lock and its plan make: every file that is digested is compared.
 pub(super) fn inspect_workspace(folder: &Path) -> Result<WholeOutput> {
     let name = folder.display().to_string();
-    let read = |file: &str| fs::read(&folder.join(file));
+    let read = |file: &str| fs::read_file(&folder.join(file));
     let lock = Lock::decode(&format!("{name}/imagegen.lock.json"), &read("imagegen.lock.json")?)?;
     let values: serde_json::Value =
-        json::parse("imagegen.auto.pkrvars.json", &read("imagegen.auto.pkrvars.json")?)?;
+        json::parse_json("imagegen.auto.pkrvars.json", &read("imagegen.auto.pkrvars.json")?)?;
     let stated = values["payload_sha256"].as_str().unwrap_or_default().to_owned();
-    let payload = fs::digests(&folder.join("payload.zip"))?;
-    let mut found = vec![evidence(
+    let payload = fs::digest_file(&folder.join("payload.zip"))?;
+    let mut found = vec![record_evidence(
         ProofKind::Pin,
         "payload.zip",
         None,
         compare_digest("SHA-256", &stated, &payload.sha256),
     )];
-    let plan = Wanted::names(["guest-plan.json"]);
+    let plan = Wanted::from_names(["guest-plan.json"]);
     let beside = read("guest-plan.json")?;
     let mut same = false;
-    archive::members(
-        fs::open(&folder.join("payload.zip"))?,
+    archive::read_members(
+        fs::open_file(&folder.join("payload.zip"))?,
         ArchiveFormat::Zip,
         &plan,
         &Limits::default(),
         &mut |entry, content| {
-            same = archive::whole(entry, content)? == beside;
+            same = archive::read_member_bytes(entry, content)? == beside;
             Ok(())
         },
     )?;
@@ -74,8 +74,8 @@ pub(super) fn inspect_workspace(folder: &Path) -> Result<WholeOutput> {
     } else {
         Err(ProofError::new("plan-differs", "it is not the plan that the payload carries"))
     };
-    found.push(evidence(ProofKind::Pin, "guest-plan.json", None, outcome));
-    Ok(WholeOutput { name, evidence: found, recorded: Vec::new(), unpinned: lock.unpinned() })
+    found.push(record_evidence(ProofKind::Pin, "guest-plan.json", None, outcome));
+    Ok(WholeOutput { name, evidence: found, recorded: Vec::new(), unpinned: lock.unpinned_artifacts() })
 }
 
 /// A lock says what was proven when it was written; what was kept of it is proven again.
@@ -89,12 +89,12 @@ pub(super) fn inspect_lock(
     let (mut found, mut recorded): (Vec<Evidence>, Vec<Evidence>) = (Vec::new(), Vec::new());
     for artifact in &lock.artifacts {
         let again = match &kept {
-            Some((folder, keys)) => prove_again(artifact, folder, keys)?,
+            Some((folder, keys)) => reprove_artifact(artifact, folder, keys)?,
             None => Vec::new(),
         };
         let other = |one: &&Evidence| !again.iter().any(|new| new.proof == one.proof);
         recorded.extend(artifact.evidence.iter().filter(other).cloned());
         found.extend(again);
     }
-    Ok(WholeOutput { name: name.to_owned(), evidence: found, recorded, unpinned: lock.unpinned() })
+    Ok(WholeOutput { name: name.to_owned(), evidence: found, recorded, unpinned: lock.unpinned_artifacts() })
 }

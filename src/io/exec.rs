@@ -61,11 +61,11 @@ enum Event {
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn run(run: &Run, mut on_line: impl FnMut(&str)) -> Result<Outcome, ExecError> {
+pub fn run_program(run: &Run, mut on_line: impl FnMut(&str)) -> Result<Outcome, ExecError> {
     let failed = |source| ExecError { program: run.program.clone(), source };
     let (sender, events) = mpsc::channel();
     let signals = signals::forward(&sender).map_err(failed)?;
-    let mut child = spawn(run).map_err(failed)?;
+    let mut child = spawn_child(run).map_err(failed)?;
     if let (Some(bytes), Some(mut pipe)) = (&run.input, child.stdin.take()) {
         // A child that did not want it says so by its end.
         let _ = pipe.write_all(bytes);
@@ -88,14 +88,14 @@ pub fn run(run: &Run, mut on_line: impl FnMut(&str)) -> Result<Outcome, ExecErro
     }
     let status = child.wait().map_err(failed)?;
     signals.close();
-    Ok(outcome(status, interrupts > 0))
+    Ok(exit_outcome(status, interrupts > 0))
 }
 
-fn outcome(status: ExitStatus, interrupted: bool) -> Outcome {
+fn exit_outcome(status: ExitStatus, interrupted: bool) -> Outcome {
     Outcome { success: status.success(), code: status.code(), interrupted }
 }
 
-fn spawn(run: &Run) -> io::Result<Child> {
+fn spawn_child(run: &Run) -> io::Result<Child> {
     let mut command = Command::new(&run.program);
     command
         .args(&run.arguments)
@@ -210,7 +210,7 @@ mod signals {
 
 /// Looks a program up as a shell does.
 #[must_use]
-pub fn find(name: &str) -> Option<PathBuf> {
+pub fn find_program(name: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     std::env::split_paths(&paths)
         .flat_map(|folder| [folder.join(name), folder.join(format!("{name}.exe"))])

@@ -16,12 +16,12 @@ use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
-pub use place::{PlaceError, place};
+pub use place::{PlaceError, place_directory};
 pub use scratch::Scratch;
 pub use space::{can_write, free};
-pub use sums::{Digests, Sums, digests, pieces};
+pub use sums::{Digests, Sums, digest_file, read_pieces};
 pub(in crate::io) use write::create_temporary;
-pub use write::{Log, write, write_program, write_secret, write_with};
+pub use write::{Log, write_file, write_program, write_secret, write_with};
 
 /// An operation on a path that the system refused.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ impl Classify for FileError {
     }
 }
 
-pub(in crate::io) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+pub(in crate::io) fn file_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
     move |source| FileError { action, path, source }
 }
@@ -60,7 +60,8 @@ pub(in crate::io) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Er
 /// # Errors
 /// It lies elsewhere, is no regular file or too large, or cannot be read.
 pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
-    let refused = |reason: &str| at("reading", name)(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    let refused =
+        |reason: &str| file_error("reading", name)(io::Error::new(io::ErrorKind::InvalidInput, reason));
     if !name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(refused("it must lie below the folder of the file that names it"));
     }
@@ -69,38 +70,38 @@ pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u
     let real = match fs::canonicalize(&path) {
         Ok(real) => real,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(at("reading", &path)(error)),
+        Err(error) => return Err(file_error("reading", &path)(error)),
     };
-    if !real.starts_with(fs::canonicalize(folder).map_err(at("reading", folder))?) {
+    if !real.starts_with(fs::canonicalize(folder).map_err(file_error("reading", folder))?) {
         return Err(refused("a link leads out of the folder of the file that names it"));
     }
-    let found = fs::metadata(&real).map_err(at("reading", &real))?;
+    let found = fs::metadata(&real).map_err(file_error("reading", &real))?;
     if !found.is_file() || found.len() > limit {
         return Err(refused("it is too large, or no regular file"));
     }
-    read_if_there(&real)
+    read_if_exists(&real)
 }
 
 /// # Errors
 /// The file cannot be read.
-pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    fs::read(path).map_err(at("reading", path))
+pub fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
+    fs::read(path).map_err(file_error("reading", path))
 }
 
 /// # Errors
 /// The file cannot be opened.
-pub fn open(path: &Path) -> Result<fs::File, FileError> {
-    fs::File::open(path).map_err(at("reading", path))
+pub fn open_file(path: &Path) -> Result<fs::File, FileError> {
+    fs::File::open(path).map_err(file_error("reading", path))
 }
 
 /// The first bytes of a file, at most `length` of them.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn head(path: &Path, length: u64) -> Result<Vec<u8>, FileError> {
+pub fn read_head(path: &Path, length: u64) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut io::Read::take(open(path)?, length), &mut bytes)
-        .map_err(at("reading", path))?;
+    io::Read::read_to_end(&mut io::Read::take(open_file(path)?, length), &mut bytes)
+        .map_err(file_error("reading", path))?;
     Ok(bytes)
 }
 
@@ -108,11 +109,11 @@ pub fn head(path: &Path, length: u64) -> Result<Vec<u8>, FileError> {
 ///
 /// # Errors
 /// The file is there and cannot be read.
-pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(at("reading", path)(error)),
+        Err(error) => Err(file_error("reading", path)(error)),
     }
 }
 
@@ -133,7 +134,7 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
         }
         let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
         let name = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-        files.insert(name, read(entry.path())?);
+        files.insert(name, read_file(entry.path())?);
     }
     Ok(files)
 }
@@ -142,7 +143,7 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
 ///
 /// # Errors
 /// The stream cannot be read, or its content not be kept.
-pub fn spool(stream: &mut dyn io::Read) -> io::Result<tempfile::SpooledTempFile> {
+pub fn spool_stream(stream: &mut dyn io::Read) -> io::Result<tempfile::SpooledTempFile> {
     let mut spooled = tempfile::SpooledTempFile::new(32 << 20);
     io::copy(stream, &mut spooled)?;
     Ok(spooled)
@@ -153,15 +154,15 @@ pub fn spool(stream: &mut dyn io::Read) -> io::Result<tempfile::SpooledTempFile>
 /// # Errors
 /// It cannot be read, or has more than `limit` bytes.
 pub fn copy_stream(path: &Path, limit: u64) -> Result<Option<Scratch>, FileError> {
-    let metadata = path.metadata().map_err(at("reading", path))?;
+    let metadata = path.metadata().map_err(file_error("reading", path))?;
     if metadata.is_file() || metadata.is_dir() {
         return Ok(None);
     }
     let scratch = Scratch::new("stream")?;
-    let mut stream = io::Read::take(open(path)?, limit + 1);
-    let mut copy = fs::File::create_new(scratch.path().join("file")).map_err(at("writing", path))?;
-    if io::copy(&mut stream, &mut copy).map_err(at("reading", path))? > limit {
-        return Err(at("reading", path)(io::Error::other(format!("it has more than {limit} bytes"))));
+    let mut stream = io::Read::take(open_file(path)?, limit + 1);
+    let mut copy = fs::File::create_new(scratch.path().join("file")).map_err(file_error("writing", path))?;
+    if io::copy(&mut stream, &mut copy).map_err(file_error("reading", path))? > limit {
+        return Err(file_error("reading", path)(io::Error::other(format!("it has more than {limit} bytes"))));
     }
     Ok(Some(scratch))
 }
@@ -173,15 +174,15 @@ pub fn copy_stream(path: &Path, limit: u64) -> Result<Option<Scratch>, FileError
 pub fn read_stdin(limit: u64) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     let mut input = io::Read::take(io::stdin().lock(), limit);
-    io::Read::read_to_end(&mut input, &mut bytes).map_err(at("reading", Path::new("stdin")))?;
+    io::Read::read_to_end(&mut input, &mut bytes).map_err(file_error("reading", Path::new("stdin")))?;
     Ok(bytes)
 }
 
 /// # Errors
 /// The file is there and cannot be removed.
-pub fn remove_if_there(path: &Path) -> Result<(), FileError> {
+pub fn remove_if_exists(path: &Path) -> Result<(), FileError> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("removing", path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file_error("removing", path)(error)),
         _ => Ok(()),
     }
 }

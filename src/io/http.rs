@@ -102,10 +102,10 @@ impl Http {
     /// # Errors
     /// A proxy or certificate file that cannot be understood.
     pub fn new(options: Options) -> Result<Self, HttpError> {
-        let client = if options.offline { None } else { Some(client(&options)?) };
+        let client = if options.offline { None } else { Some(create_client(&options)?) };
         // A proxy of the environment is for other machines; one that the user names is for every one.
         let direct = match &options.proxy {
-            None if !options.offline => Some(build(builder(&options)?.no_proxy())?),
+            None if !options.offline => Some(build_client(configure_client(&options)?.no_proxy())?),
             _ => client.clone(),
         };
         Ok(Self {
@@ -132,26 +132,28 @@ impl Http {
         headers: &[(String, Secret)],
         resume: Option<Resume<'_>>,
     ) -> Result<Answer, HttpError> {
-        let mut at = self.parse(url)?;
+        let mut at = self.parse_url(url)?;
         let origin = at.origin();
         for _ in 0..=REDIRECTS {
             // Credentials are for the host that they were given for.
             let own = if at.origin() == origin { headers } else { &[] };
-            let head = request_headers(url, own, resume)?;
+            let head = build_headers(url, own, resume)?;
             let answered = tokio::time::timeout(
                 self.patience.head,
-                self.client_for(&at)?.get(at.clone()).headers(head).send(),
+                self.select_client(&at)?.get(at.clone()).headers(head).send(),
             );
             let response = match answered.await {
                 Err(_) => {
-                    return Err(HttpError::new("timeout", at.as_str(), "the server does not answer").again());
+                    return Err(
+                        HttpError::new("timeout", at.as_str(), "the server does not answer").with_retry()
+                    );
                 }
                 Ok(Err(error)) => return Err(HttpError::from_client(at.as_str(), error)),
                 Ok(Ok(response)) => response,
             };
-            match self.redirect(&at, &response)? {
+            match self.find_redirect(&at, &response)? {
                 Some(next) => at = next,
-                None => return answer(&at, response, resume, &self.patience),
+                None => return read_answer(&at, response, resume, &self.patience),
             }
         }
         Err(HttpError::new("too-many-redirects", url, format!("more than {REDIRECTS} redirects")))
@@ -161,11 +163,12 @@ impl Http {
     ///
     /// # Errors
     /// As [`Http::get`]; a refusal that says not what is wanted.
-    pub async fn challenge(&self, url: &str) -> Result<Option<String>, HttpError> {
-        let at = self.parse(url)?;
-        let answered = tokio::time::timeout(self.patience.head, self.client_for(&at)?.head(at).send()).await;
+    pub async fn fetch_challenge(&self, url: &str) -> Result<Option<String>, HttpError> {
+        let at = self.parse_url(url)?;
+        let answered =
+            tokio::time::timeout(self.patience.head, self.select_client(&at)?.head(at).send()).await;
         let response = match answered {
-            Err(_) => return Err(HttpError::new("timeout", url, "the server does not answer").again()),
+            Err(_) => return Err(HttpError::new("timeout", url, "the server does not answer").with_retry()),
             Ok(Err(error)) => return Err(HttpError::from_client(url, error)),
             Ok(Ok(response)) => response,
         };
@@ -180,7 +183,7 @@ impl Http {
         }
     }
 
-    fn client_for(&self, url: &Url) -> Result<&Client, HttpError> {
+    fn select_client(&self, url: &Url) -> Result<&Client, HttpError> {
         let host = url.host_str().unwrap_or_default();
         let client = if is_loopback(host) { &self.direct } else { &self.client };
         client.as_ref().ok_or_else(|| {
@@ -188,7 +191,7 @@ impl Http {
         })
     }
 
-    fn parse(&self, url: &str) -> Result<Url, HttpError> {
+    fn parse_url(&self, url: &str) -> Result<Url, HttpError> {
         let parsed = Url::parse(url).map_err(|error| HttpError::new("bad-url", url, error.to_string()))?;
         if !parsed.username().is_empty() || parsed.password().is_some() {
             return Err(HttpError::new(
@@ -197,13 +200,13 @@ impl Http {
                 "credentials do not belong into a URL: use an override's `headers`",
             ));
         }
-        self.allow(&parsed)?;
+        self.check_host(&parsed)?;
         Ok(parsed)
     }
 
-    fn allow(&self, url: &Url) -> Result<(), HttpError> {
+    fn check_host(&self, url: &Url) -> Result<(), HttpError> {
         let host = url.host_str().unwrap_or_default();
-        if let Some(hosts) = self.hosts.as_ref().filter(|hosts| !hosts.allow(host)) {
+        if let Some(hosts) = self.hosts.as_ref().filter(|hosts| !hosts.allows_host(host)) {
             let message = format!("rule `allowedHosts` of policy {} does not allow {host}", hosts.policy);
             return Err(HttpError::new("host-not-allowed", url.as_str(), message));
         }
@@ -220,7 +223,7 @@ impl Http {
         }
     }
 
-    fn redirect(&self, at: &Url, response: &Response) -> Result<Option<Url>, HttpError> {
+    fn find_redirect(&self, at: &Url, response: &Response) -> Result<Option<Url>, HttpError> {
         let status = response.status();
         let moved = matches!(
             status,
@@ -251,7 +254,7 @@ impl Http {
                 "redirects to a URL with credentials",
             ));
         }
-        self.allow(&target).map_err(|error| {
+        self.check_host(&target).map_err(|error| {
             let message = format!("redirects to {}: {}", error.url, error.message);
             HttpError::new(error.code, at.as_str(), message)
         })?;
@@ -259,8 +262,8 @@ impl Http {
     }
 }
 
-fn client(options: &Options) -> Result<Client, HttpError> {
-    let mut builder = builder(options)?;
+fn create_client(options: &Options) -> Result<Client, HttpError> {
+    let mut builder = configure_client(options)?;
     if let Some(proxy) = &options.proxy {
         let proxy = Proxy::all(proxy).map_err(|error| {
             HttpError::new("bad-proxy", "", format!("the proxy is not understood: {}", error.without_url()))
@@ -268,15 +271,15 @@ fn client(options: &Options) -> Result<Client, HttpError> {
         // Also with a proxy of one's own, `NO_PROXY` names what is near.
         builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
     }
-    build(builder)
+    build_client(builder)
 }
 
-fn build(builder: ClientBuilder) -> Result<Client, HttpError> {
+fn build_client(builder: ClientBuilder) -> Result<Client, HttpError> {
     builder.build().map_err(|error| HttpError::from_client("", error))
 }
 
 /// Everything about a client but its proxy.
-fn builder(options: &Options) -> Result<ClientBuilder, HttpError> {
+fn configure_client(options: &Options) -> Result<ClientBuilder, HttpError> {
     let mut builder = Client::builder()
         .user_agent(concat!("imagegen/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
@@ -287,7 +290,7 @@ fn builder(options: &Options) -> Result<ClientBuilder, HttpError> {
     let mut certificates = Vec::new();
     for file in &options.ca_files {
         let bad = |reason: String| HttpError::new("bad-ca-file", "", format!("{}: {reason}", file.display()));
-        let bytes = fs::read(file).map_err(|error| bad(error.to_string()))?;
+        let bytes = fs::read_file(file).map_err(|error| bad(error.to_string()))?;
         let found = Certificate::from_pem_bundle(&bytes).map_err(|error| bad(error.to_string()))?;
         if found.is_empty() {
             return Err(bad("holds no certificate in PEM".to_owned()));
@@ -300,7 +303,7 @@ fn builder(options: &Options) -> Result<ClientBuilder, HttpError> {
     Ok(builder)
 }
 
-fn request_headers(
+fn build_headers(
     url: &str,
     headers: &[(String, Secret)],
     resume: Option<Resume<'_>>,
@@ -323,7 +326,7 @@ fn request_headers(
     Ok(map)
 }
 
-fn answer(
+fn read_answer(
     url: &Url,
     response: Response,
     resume: Option<Resume<'_>>,
@@ -341,7 +344,7 @@ fn answer(
         (StatusCode::OK, _) => (0, response.content_length()),
         (StatusCode::PARTIAL_CONTENT, Some(resume)) => {
             let range = text(reqwest::header::CONTENT_RANGE);
-            match range.as_deref().and_then(content_range) {
+            match range.as_deref().and_then(parse_content_range) {
                 Some((first, last, size))
                     if first == resume.from
                         && resume.length.is_none_or(|length| last + 1 == first + length)
@@ -349,7 +352,7 @@ fn answer(
                 {
                     (first, size)
                 }
-                _ => return Err(HttpError::other_part(url.as_str())),
+                _ => return Err(HttpError::wrong_part(url.as_str())),
             }
         }
         (StatusCode::RANGE_NOT_SATISFIABLE, Some(_)) => {
@@ -358,7 +361,7 @@ fn answer(
                 url.as_str(),
                 "the file is shorter than the part that is there",
             )
-            .afresh());
+            .with_fresh_retry());
         }
         _ => return Err(HttpError::from_status(url.as_str(), status, response.headers())),
     };
@@ -373,7 +376,7 @@ fn answer(
 }
 
 /// `bytes 100-199/200` → first and last byte and size of the whole.
-fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
+fn parse_content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (range, size) = text.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
     let (first, last) = (first.parse().ok()?, last.parse().ok()?);
@@ -386,10 +389,10 @@ mod tests {
 
     #[test]
     fn ranges_are_read() {
-        assert_eq!(content_range("bytes 100-199/200"), Some((100, 199, Some(200))));
-        assert_eq!(content_range("bytes 100-199/*"), Some((100, 199, None)));
+        assert_eq!(parse_content_range("bytes 100-199/200"), Some((100, 199, Some(200))));
+        assert_eq!(parse_content_range("bytes 100-199/*"), Some((100, 199, None)));
         for text in ["bytes */200", "bytes 2-1/3", "bytes 1-/3", "items 1-2/3", "bytes 1/2", ""] {
-            assert_eq!(content_range(text), None, "{text}");
+            assert_eq!(parse_content_range(text), None, "{text}");
         }
     }
 
@@ -410,7 +413,7 @@ mod tests {
             ("kubelet.exe", Some("bad-url")),
             ("https://user:secret@dl.k8s.io/x", Some("credentials-in-url")),
         ] {
-            let error = http.parse(url).err();
+            let error = http.parse_url(url).err();
             assert_eq!(error.as_ref().map(|error| error.code), code, "{url}");
             if let Some(error) = error {
                 assert!(!error.to_string().contains("secret"), "{error}");

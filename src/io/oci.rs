@@ -48,20 +48,20 @@ impl Reference {
         Ok(Self { registry: registry.to_owned(), name: name.to_owned(), digest: digest.to_owned() })
     }
 
-    fn base(&self) -> String {
+    fn base_url(&self) -> String {
         let host = self.registry.rsplit_once(':').map_or(self.registry.as_str(), |(host, _)| host);
         let loopback = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
         format!("{}://{}/v2/", if loopback { "http" } else { "https" }, self.registry)
     }
 
     #[must_use]
-    pub fn manifest(&self, digest: &str) -> String {
-        format!("{}{}/manifests/{digest}", self.base(), self.name)
+    pub fn manifest_url(&self, digest: &str) -> String {
+        format!("{}{}/manifests/{digest}", self.base_url(), self.name)
     }
 
     #[must_use]
-    pub fn blob(&self, digest: &str) -> String {
-        format!("{}{}/blobs/{digest}", self.base(), self.name)
+    pub fn blob_url(&self, digest: &str) -> String {
+        format!("{}{}/blobs/{digest}", self.base_url(), self.name)
     }
 }
 
@@ -69,9 +69,9 @@ impl Reference {
 ///
 /// # Errors
 /// The registry cannot be reached, or wants more than a token.
-pub async fn authorize(http: &Http, image: &Reference) -> Result<Vec<(String, Secret)>, HttpError> {
-    let url = image.manifest(&image.digest);
-    let Some(challenge) = http.challenge(&url).await? else { return Ok(Vec::new()) };
+pub async fn authorize_image(http: &Http, image: &Reference) -> Result<Vec<(String, Secret)>, HttpError> {
+    let url = image.manifest_url(&image.digest);
+    let Some(challenge) = http.fetch_challenge(&url).await? else { return Ok(Vec::new()) };
     let refused = |why: &str| HttpError::new("registry-login", &url, why.to_owned());
     let asked = Challenge::parse(&challenge)
         .ok_or_else(|| refused("the registry wants a login that is not a token"))?;
@@ -84,7 +84,7 @@ pub async fn authorize(http: &Http, image: &Reference) -> Result<Vec<(String, Se
     }
     let mut answer = http.get(token_url.as_str(), &[], None).await?;
     let mut bytes = Vec::new();
-    while let Some(piece) = answer.body.piece().await? {
+    while let Some(piece) = answer.body.next_piece().await? {
         bytes.extend_from_slice(&piece);
         if bytes.len() > 1 << 20 {
             return Err(refused("the registry's token is larger than a mebibyte"));
@@ -140,9 +140,9 @@ mod tests {
         let digest = format!("sha256:{}", "0a".repeat(32));
         let good =
             Reference::parse(&format!("mcr.microsoft.com/oss/kubernetes/pause:3.9@{digest}")).expect("good");
-        assert_eq!(good.manifest("x"), "https://mcr.microsoft.com/v2/oss/kubernetes/pause/manifests/x");
+        assert_eq!(good.manifest_url("x"), "https://mcr.microsoft.com/v2/oss/kubernetes/pause/manifests/x");
         let local = Reference::parse(&format!("127.0.0.1:5000/a@{digest}")).expect("good");
-        assert_eq!(local.blob("x"), "http://127.0.0.1:5000/v2/a/blobs/x");
+        assert_eq!(local.blob_url("x"), "http://127.0.0.1:5000/v2/a/blobs/x");
         for bad in ["a.example/b:1", "b@sha256:00", "a.example/../b@", "a.example/b@md5:00"] {
             Reference::parse(bad).expect_err(bad);
         }

@@ -25,10 +25,10 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::fs::{Digests, FileError, at, create_temporary, digests, remove_if_there};
+use super::fs::{Digests, FileError, create_temporary, digest_file, file_error, remove_if_exists};
 use super::http::public;
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 use crate::model::json;
 use crate::model::resource::PinAlgorithm;
 use crate::model::value::is_digest;
@@ -80,7 +80,7 @@ impl Store {
 
     /// A store to look into: nothing is made.
     #[must_use]
-    pub fn look(root: PathBuf) -> Self {
+    pub fn open_read_only(root: PathBuf) -> Self {
         Self { root }
     }
 
@@ -101,7 +101,7 @@ impl Store {
     }
 
     fn origin_path(&self, url: &str) -> PathBuf {
-        self.root.join("urls").join(sha256(url.as_bytes()))
+        self.root.join("urls").join(sha256_hex(url.as_bytes()))
     }
 
     fn sha512_path(&self, digest: &str) -> PathBuf {
@@ -110,7 +110,7 @@ impl Store {
 
     /// The file with this digest, as it lies there: whoever uses it looks at its bytes.
     #[must_use]
-    pub fn find(&self, algorithm: PinAlgorithm, digest: &str) -> Option<Object> {
+    pub fn find_object(&self, algorithm: PinAlgorithm, digest: &str) -> Option<Object> {
         if algorithm == PinAlgorithm::Sha512 && !is_digest(digest, 128) {
             return None;
         }
@@ -126,16 +126,16 @@ impl Store {
     #[must_use]
     pub fn find_url(&self, url: &str) -> Option<Object> {
         let origin: Origin = serde_json::from_slice(&fs::read(self.origin_path(url)).ok()?).ok()?;
-        self.find(PinAlgorithm::Sha256, &origin.sha256)
+        self.find_object(PinAlgorithm::Sha256, &origin.sha256)
     }
 
     /// The content of a file; none, and the file gone, where it is not what its name says.
     ///
     /// # Errors
     /// It cannot be read or removed.
-    pub fn content(&self, object: &Object) -> Result<Option<Vec<u8>>, FileError> {
-        let Some(bytes) = still_there(super::fs::read(&object.path))? else { return Ok(None) };
-        if sha256(&bytes) == object.sha256 {
+    pub fn read_object(&self, object: &Object) -> Result<Option<Vec<u8>>, FileError> {
+        let Some(bytes) = ignore_missing(super::fs::read_file(&object.path))? else { return Ok(None) };
+        if sha256_hex(&bytes) == object.sha256 {
             return Ok(Some(bytes));
         }
         self.discard(object)?;
@@ -146,8 +146,8 @@ impl Store {
     ///
     /// # Errors
     /// It cannot be read or removed.
-    pub fn digests(&self, object: &Object) -> Result<Option<Digests>, FileError> {
-        let Some(found) = still_there(digests(&object.path))? else { return Ok(None) };
+    pub fn digest_object(&self, object: &Object) -> Result<Option<Digests>, FileError> {
+        let Some(found) = ignore_missing(digest_file(&object.path))? else { return Ok(None) };
         if found.sha256 == object.sha256 {
             return Ok(Some(found));
         }
@@ -160,7 +160,7 @@ impl Store {
     /// # Errors
     /// It cannot be removed.
     pub fn discard(&self, object: &Object) -> Result<(), FileError> {
-        remove_if_there(&object.path)
+        remove_if_exists(&object.path)
     }
 
     /// Puts bytes into the store that came from `url`.
@@ -169,9 +169,9 @@ impl Store {
     /// The store cannot be written.
     pub fn insert(&self, url: &str, bytes: &[u8]) -> Result<Object, FileError> {
         let mut copy = self.create_copy()?;
-        copy.write_all(bytes).map_err(at("writing", copy.path()))?;
-        let object = self.own(copy)?.0;
-        self.remember(url, &object.sha256)?;
+        copy.write_all(bytes).map_err(file_error("writing", copy.path()))?;
+        let object = self.commit_copy(copy)?.0;
+        self.record_origin(url, &object.sha256)?;
         Ok(object)
     }
 
@@ -179,28 +179,29 @@ impl Store {
     ///
     /// # Errors
     /// The file cannot be read or the store not written.
-    pub fn adopt(&self, file: &Path) -> Result<(Object, Digests), FileError> {
+    pub fn insert_file(&self, file: &Path) -> Result<(Object, Digests), FileError> {
         let mut copy = self.create_copy()?;
-        io::copy(&mut super::fs::open(file)?, copy.as_file_mut()).map_err(at("copying", file))?;
-        self.own(copy)
+        io::copy(&mut super::fs::open_file(file)?, copy.as_file_mut())
+            .map_err(file_error("copying", file))?;
+        self.commit_copy(copy)
     }
 
     fn create_copy(&self) -> Result<NamedTempFile, FileError> {
         create_temporary(&self.root.join("partial"), "copy", 0o600)
     }
 
-    fn own(&self, copy: NamedTempFile) -> Result<(Object, Digests), FileError> {
-        let found = digests(copy.path())?;
-        Ok((self.place(&copy.into_temp_path(), &found)?, found))
+    fn commit_copy(&self, copy: NamedTempFile) -> Result<(Object, Digests), FileError> {
+        let found = digest_file(copy.path())?;
+        Ok((self.place_object(&copy.into_temp_path(), &found)?, found))
     }
 
-    fn place(&self, file: &Path, found: &Digests) -> Result<Object, FileError> {
+    fn place_object(&self, file: &Path, found: &Digests) -> Result<Object, FileError> {
         let path = self.object_path(&found.sha256);
         create_folder(path.parent().unwrap_or(&path))?;
-        let opened = OpenOptions::new().write(true).open(file).map_err(at("writing", file))?;
-        opened.sync_all().map_err(at("writing", file))?;
-        fs::rename(file, &path).map_err(at("writing", &path))?;
-        replace(&self.sha512_path(&found.sha512), found.sha256.as_bytes())?;
+        let opened = OpenOptions::new().write(true).open(file).map_err(file_error("writing", file))?;
+        opened.sync_all().map_err(file_error("writing", file))?;
+        fs::rename(file, &path).map_err(file_error("writing", &path))?;
+        replace_file(&self.sha512_path(&found.sha512), found.sha256.as_bytes())?;
         Ok(Object { sha256: found.sha256.clone(), path })
     }
 
@@ -208,9 +209,9 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn remember(&self, url: &str, sha256: &str) -> Result<(), FileError> {
+    pub fn record_origin(&self, url: &str, sha256: &str) -> Result<(), FileError> {
         let origin = Origin { url: public(url), sha256: sha256.to_owned() };
-        replace(&self.origin_path(url), json::pretty(&origin).as_bytes())
+        replace_file(&self.origin_path(url), json::format_json(&origin).as_bytes())
     }
 
     /// Notes that a file is in use, so that [`Store::collect`] leaves it.
@@ -225,22 +226,22 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn damaged(&self) -> Result<(usize, Vec<Object>), FileError> {
+    pub fn find_damaged(&self) -> Result<(usize, Vec<Object>), FileError> {
         let mut damaged = Vec::new();
-        let objects = self.objects()?;
+        let objects = self.list_objects()?;
         for object in &objects {
-            if still_there(digests(&object.path))?.is_some_and(|found| found.sha256 != object.sha256) {
+            if ignore_missing(digest_file(&object.path))?.is_some_and(|found| found.sha256 != object.sha256) {
                 damaged.push(object.clone());
             }
         }
         Ok((objects.len(), damaged))
     }
 
-    fn objects(&self) -> Result<Vec<Object>, FileError> {
+    fn list_objects(&self) -> Result<Vec<Object>, FileError> {
         let root = self.root.join("objects/sha256");
         let mut objects = Vec::new();
         for path in files_below(&root)? {
-            let sha256 = name(&path);
+            let sha256 = path_name(&path);
             if !is_temporary(&sha256) {
                 objects.push(Object { sha256, path });
             }
@@ -252,19 +253,23 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be read or written.
-    pub fn collect(&self, keep: &dyn Fn(&str) -> bool, age: Duration) -> Result<Vec<PathBuf>, FileError> {
+    pub fn collect_garbage(
+        &self,
+        keep: &dyn Fn(&str) -> bool,
+        age: Duration,
+    ) -> Result<Vec<PathBuf>, FileError> {
         let mut removed = Vec::new();
-        for object in self.objects()? {
+        for object in self.list_objects()? {
             if !keep(&object.sha256) && is_older(&object.path, age) {
-                remove_if_there(&object.path)?;
+                remove_if_exists(&object.path)?;
                 removed.push(object.path);
             }
         }
         // Nothing is half-written for longer than this.
         let hour = Duration::from_secs(60 * 60).min(age);
         for path in files_below(&self.root)? {
-            if is_temporary(&name(&path)) && is_older(&path, hour) {
-                remove_if_there(&path)?;
+            if is_temporary(&path_name(&path)) && is_older(&path, hour) {
+                remove_if_exists(&path)?;
                 removed.push(path);
             }
         }
@@ -273,8 +278,8 @@ impl Store {
             for path in files_below(&self.root.join(folder))? {
                 let text = fs::read_to_string(&path).unwrap_or_default();
                 let digest = serde_json::from_str::<Origin>(&text).map_or(text, |origin| origin.sha256);
-                if self.find(PinAlgorithm::Sha256, &digest).is_none() {
-                    remove_if_there(&path)?;
+                if self.find_object(PinAlgorithm::Sha256, &digest).is_none() {
+                    remove_if_exists(&path)?;
                 }
             }
         }
@@ -282,7 +287,7 @@ impl Store {
     }
 }
 
-fn name(path: &Path) -> String {
+fn path_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
@@ -291,7 +296,7 @@ fn is_temporary(name: &str) -> bool {
 }
 
 /// What was read of a file that another reader may take out of the store, after it was found and before it is read.
-fn still_there<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
+fn ignore_missing<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
     match read {
         Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),
         read => read.map(Some),
@@ -299,12 +304,12 @@ fn still_there<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
 }
 
 /// Writes a small file whole. It is not synced: what is lost can be had again.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let folder = path.parent().unwrap_or(path);
     create_folder(folder)?;
-    let mut partial = create_temporary(folder, &name(path), 0o600)?;
-    partial.write_all(bytes).map_err(at("writing", path))?;
-    partial.persist(path).map_err(|error| at("writing", path)(error.error))?;
+    let mut partial = create_temporary(folder, &path_name(path), 0o600)?;
+    partial.write_all(bytes).map_err(file_error("writing", path))?;
+    partial.persist(path).map_err(|error| file_error("writing", path)(error.error))?;
     Ok(())
 }
 
@@ -314,14 +319,14 @@ fn create_folder(path: &Path) -> Result<(), FileError> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(at("creating", path))
+    builder.create(path).map_err(file_error("creating", path))
 }
 
 /// Another user who can write to the store could speak for every publisher.
 #[cfg(unix)]
 fn check_owner(root: &Path) -> Result<(), FileError> {
     use std::os::unix::fs::MetadataExt as _;
-    let metadata = root.metadata().map_err(at("reading", root))?;
+    let metadata = root.metadata().map_err(file_error("reading", root))?;
     let reason = if metadata.uid() != rustix::process::geteuid().as_raw() {
         "the store belongs to another user: name one of your own by `--store DIR`"
     } else if metadata.mode() & 0o022 != 0 {
@@ -329,7 +334,7 @@ fn check_owner(root: &Path) -> Result<(), FileError> {
     } else {
         return Ok(());
     };
-    Err(at("using", root)(io::Error::new(io::ErrorKind::PermissionDenied, reason)))
+    Err(file_error("using", root)(io::Error::new(io::ErrorKind::PermissionDenied, reason)))
 }
 
 #[cfg(not(unix))]

@@ -54,7 +54,7 @@ pub(super) fn template(
     let mut spec = json!({
         "preKubeadmCommands": [command("before")],
         "postKubeadmCommands": [format!("{} -Configuration {CONFIGURATION}", command("after"))],
-        "joinConfiguration": { "nodeRegistration": config::registration(node, arguments, runtime, false) },
+        "joinConfiguration": { "nodeRegistration": config::build_registration(node, arguments, runtime, false) },
     });
     if access == HostAccess::Services {
         // The service starts where it finds its credentials.
@@ -67,5 +67,5 @@ pub(super) fn template(
         "metadata": { "name": "windows" },
         "spec": { "template": { "spec": spec } },
     });
-    format!("{REMARK}{}", yaml::document(&document))
+    format!("{REMARK}{}", yaml::format_document(&document))
 }

@@ -25,9 +25,18 @@ pub(super) struct Taint {
     pub effect: String,
 }
 
-pub(super) fn node(input: &JoinInput, secrets: &Secrets, form: Form, problems: &mut Vec<Finding>) -> Node {
+pub(super) fn check_node(
+    input: &JoinInput,
+    secrets: &Secrets,
+    form: Form,
+    problems: &mut Vec<Finding>,
+) -> Node {
     let mut keep = |result: Result<(), Finding>| problems.extend(result.err());
-    keep(if form == Form::Capi { capi::check_sources(input, secrets) } else { sources(input, secrets) });
+    keep(if form == Form::Capi {
+        capi::check_sources(input, secrets)
+    } else {
+        check_discovery(input, secrets)
+    });
     if let Some(endpoint) = &input.endpoint {
         keep(check_endpoint(endpoint));
     }
@@ -46,7 +55,7 @@ pub(super) fn node(input: &JoinInput, secrets: &Secrets, form: Form, problems: &
         node.hashes.push(lower);
     }
     for text in &input.labels {
-        match label(text) {
+        match parse_label(text) {
             Ok(label) if node.labels.iter().any(|(key, _)| *key == label.0) => keep(Err(Finding::new(
                 "label-twice",
                 format!("the label `{}` is given twice", label.0),
@@ -57,7 +66,7 @@ pub(super) fn node(input: &JoinInput, secrets: &Secrets, form: Form, problems: &
         }
     }
     for text in &input.taints {
-        match taint(text) {
+        match parse_taint(text) {
             Ok(taint) => node.taints.push(taint),
             Err(problem) => keep(Err(problem)),
         }
@@ -73,7 +82,7 @@ pub(super) fn node(input: &JoinInput, secrets: &Secrets, form: Form, problems: &
 }
 
 /// Either token discovery, whole, or a kubeconfig.
-fn sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
+fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
     if secrets.kubeconfig.is_some() {
         if input.endpoint.is_some() || !input.ca_cert_hashes.is_empty() {
             return Err(Finding::new(
@@ -101,7 +110,7 @@ fn sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
 
 /// What is wrong with an API server's `HOST:PORT`.
 #[must_use]
-pub fn endpoint_problem(text: &str) -> Option<Finding> {
+pub fn find_endpoint_problem(text: &str) -> Option<Finding> {
     check_endpoint(text).err()
 }
 
@@ -181,7 +190,7 @@ fn is_qualified(key: &str) -> bool {
     }
 }
 
-fn label(text: &str) -> Result<(String, String), Finding> {
+fn parse_label(text: &str) -> Result<(String, String), Finding> {
     let refuse = |why: &str| {
         Err(Finding::new(
             "label-format",
@@ -196,7 +205,7 @@ fn label(text: &str) -> Result<(String, String), Finding> {
     if !value.is_empty() && !is_name_part(value) {
         return refuse("has no valid value");
     }
-    if restricted(key) {
+    if is_restricted_label(key) {
         return Err(Finding::new(
             "label-restricted",
             format!("the kubelet may not give itself the label `{key}`"),
@@ -209,7 +218,7 @@ fn label(text: &str) -> Result<(String, String), Finding> {
 }
 
 /// Names that the kubelet refuses in `--node-labels`: Kubernetes' own, but for a few.
-fn restricted(key: &str) -> bool {
+fn is_restricted_label(key: &str) -> bool {
     const ALLOWED: &[&str] = &[
         "kubernetes.io/hostname",
         "kubernetes.io/arch",
@@ -229,7 +238,7 @@ fn restricted(key: &str) -> bool {
     own && !ALLOWED.contains(&key) && !below("kubelet.kubernetes.io") && !below("node.kubernetes.io")
 }
 
-fn taint(text: &str) -> Result<Taint, Finding> {
+fn parse_taint(text: &str) -> Result<Taint, Finding> {
     let parsed = text.rsplit_once(':').and_then(|(head, effect)| {
         let (key, value) = head.split_once('=').unwrap_or((head, ""));
         let good = is_qualified(key)
@@ -277,7 +286,7 @@ fn check_timeout(timeout: &str) -> Result<(), Finding> {
     ))
 }
 
-pub(super) fn warnings(node: &Node) -> Vec<String> {
+pub(super) fn list_warnings(node: &Node) -> Vec<String> {
     let Some(name) = node.name.as_deref() else { return Vec::new() };
     let machine = name.split('.').next().unwrap_or(name);
     let mut warnings = Vec::new();
@@ -302,7 +311,7 @@ mod tests {
         let secrets =
             Secrets { token: super::super::Token::parse("abcdef.0123456789abcdef").ok(), kubeconfig: None };
         let mut problems = Vec::new();
-        node(input, &secrets, Form::Kubeadm, &mut problems);
+        check_node(input, &secrets, Form::Kubeadm, &mut problems);
         problems.iter().map(|problem| problem.code.clone()).collect()
     }
 
@@ -373,20 +382,21 @@ mod tests {
     #[test]
     fn discovery_is_whole_and_one() {
         let secrets = Secrets { token: None, kubeconfig: Some(b"x".to_vec()) };
-        assert_eq!(sources(&JoinInput::default(), &secrets), Ok(()));
-        assert_eq!(sources(&good(), &secrets).map_err(|p| p.code), Err("discovery-twice".to_owned()));
+        assert_eq!(check_discovery(&JoinInput::default(), &secrets), Ok(()));
+        assert_eq!(check_discovery(&good(), &secrets).map_err(|p| p.code), Err("discovery-twice".to_owned()));
         let nothing = Secrets::default();
         assert_eq!(
-            sources(&good(), &nothing).map_err(|p| p.message),
+            check_discovery(&good(), &nothing).map_err(|p| p.message),
             Err("the bootstrap token is missing".to_owned())
         );
         let hashless = JoinInput { ca_cert_hashes: Vec::new(), ..good() };
-        assert!(sources(&hashless, &nothing).is_err_and(|p| p.remedy.contains("trust any server")));
+        assert!(check_discovery(&hashless, &nothing).is_err_and(|p| p.remedy.contains("trust any server")));
     }
 
     #[test]
     fn long_names_are_warned_of() {
-        let warned = |name: &str| warnings(&Node { name: Some(name.to_owned()), ..Node::default() }).len();
+        let warned =
+            |name: &str| list_warnings(&Node { name: Some(name.to_owned()), ..Node::default() }).len();
         assert_eq!(warned("win-node-1.a-long-domain.example.com"), 0);
         assert_eq!(warned("a-name-of-16-chr"), 1);
         assert_eq!(warned("12345"), 1);

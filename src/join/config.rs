@@ -22,12 +22,12 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub(super) fn secret_line(&self, token: &str) -> String {
+    pub(super) fn render_secret_line(&self, token: &str) -> String {
         format!("{}{}\n", self.secret_key, Value::String(token.to_owned()))
     }
 }
 
-pub(super) fn document(
+pub(super) fn build_document(
     node: &Node,
     arguments: &[(String, String)],
     plan: &Plan,
@@ -39,7 +39,7 @@ pub(super) fn document(
     let mut document = Map::new();
     document.insert("apiVersion".to_owned(), json!(format!("{GROUP}/{api}")));
     document.insert("kind".to_owned(), json!("JoinConfiguration"));
-    document.insert("nodeRegistration".to_owned(), registration(node, arguments, plan.runtime, lists));
+    document.insert("nodeRegistration".to_owned(), build_registration(node, arguments, plan.runtime, lists));
     if let (Some(timeout), true) = (&node.timeout, lists) {
         document.insert("timeouts".to_owned(), json!({ "discovery": timeout }));
     }
@@ -58,10 +58,10 @@ pub(super) fn document(
         "    token: "
     };
     document.insert("discovery".to_owned(), discovery.into());
-    Document { text: yaml::document(&document.into()), secret_key }
+    Document { text: yaml::format_document(&document.into()), secret_key }
 }
 
-pub(super) fn registration(
+pub(super) fn build_registration(
     node: &Node,
     arguments: &[(String, String)],
     runtime: Runtime,
@@ -71,7 +71,7 @@ pub(super) fn registration(
     if let Some(name) = &node.name {
         fields.insert("name".to_owned(), json!(name));
     }
-    fields.insert("criSocket".to_owned(), json!(socket(runtime)));
+    fields.insert("criSocket".to_owned(), json!(select_cri_socket(runtime)));
     if !node.taints.is_empty() {
         let taints = node
             .taints
@@ -99,7 +99,7 @@ pub(super) fn registration(
 }
 
 /// Always named: kubeadm's own default was a TCP address once, and several sockets are an error.
-fn socket(runtime: Runtime) -> &'static str {
+fn select_cri_socket(runtime: Runtime) -> &'static str {
     match runtime {
         Runtime::Containerd => "npipe:////./pipe/containerd-containerd",
         Runtime::Docker => "npipe:////./pipe/dockershim",

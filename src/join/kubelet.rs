@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::model::kubernetes::{Program, ProgramTable};
-use crate::model::names::did_you_mean;
+use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
 
 use super::{JoinError, JoinInput};
@@ -15,16 +15,16 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("hostname-override", "use `--name NAME`"),
 ];
 
-pub(super) fn arguments(
+pub(super) fn collect_arguments(
     input: &JoinInput,
     plan: &Plan,
     catalog: &Catalog,
     problems: &mut Vec<Finding>,
 ) -> Result<Vec<(String, String)>, JoinError> {
     let mut arguments: Vec<(String, String)> = Vec::new();
-    let fixed = fixed(plan, catalog)?;
+    let fixed = list_fixed_flags(plan, catalog)?;
     for text in &input.kubelet_args {
-        match argument(text, plan, catalog, &fixed)? {
+        match parse_argument(text, plan, catalog, &fixed)? {
             Ok((name, _)) if arguments.iter().any(|(known, _)| *known == name) => {
                 let message = format!("the kubelet's `--{name}` is given twice");
                 problems.push(Finding::new("argument-twice", message, "give it once"));
@@ -37,15 +37,15 @@ pub(super) fn arguments(
 }
 
 /// Flags that the image's service starts with already, by name.
-fn fixed(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>, JoinError> {
+fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>, JoinError> {
     let situation = plan.situation();
-    let rules = catalog.flags()?.flags.into_iter().filter(|rule| {
+    let rules = catalog.load_flags()?.flags.into_iter().filter(|rule| {
         rule.program == "kubelet" && rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when)
     });
     Ok(rules.map(|rule| rule.flag.trim_start_matches('-').to_owned()).collect())
 }
 
-fn argument(
+fn parse_argument(
     text: &str,
     plan: &Plan,
     catalog: &Catalog,
@@ -71,12 +71,12 @@ fn argument(
         let instead = format!("leave it out (`imagegen explain --{name}` says why it is as it is)");
         return Ok(Err(Finding::new("argument-of-the-image", message, instead)));
     }
-    let table = catalog.programs()?;
-    let Some(program) = known_kubelet(plan, &table) else {
+    let table = catalog.load_programs()?;
+    let Some(program) = find_kubelet(plan, &table) else {
         return Ok(Ok((name.to_owned(), value.to_owned())));
     };
     if !program.flags.iter().any(|flag| flag == name) {
-        return Ok(Err(unknown_flag(name, plan, &table, &program)));
+        return Ok(Err(refuse_flag(name, plan, &table, &program)));
     }
     if name == "feature-gates"
         && let Some(problem) = check_gates(value, plan, &program)
@@ -87,17 +87,17 @@ fn argument(
 }
 
 /// The line's kubelet. For a line that is not surveyed, the one of the nearest surveyed line before.
-fn known_kubelet(plan: &Plan, table: &ProgramTable<'_>) -> Option<Program> {
-    table.programs_of(table.nearest_survey(plan.line.minor)?.minor).remove("kubelet")
+fn find_kubelet(plan: &Plan, table: &ProgramTable<'_>) -> Option<Program> {
+    table.list_programs(table.nearest_survey(plan.line.minor)?.minor).remove("kubelet")
 }
 
-fn unknown_flag(name: &str, plan: &Plan, table: &ProgramTable<'_>, program: &Program) -> Finding {
+fn refuse_flag(name: &str, plan: &Plan, table: &ProgramTable<'_>, program: &Program) -> Finding {
     let known = table.programs.get("kubelet").into_iter().flat_map(|kubelet| &kubelet.flags);
     let last = known.filter(|flag| flag.name == name).max_by_key(|flag| flag.since);
     let newest = table.surveyed.iter().map(|survey| survey.minor).max();
     let instead = match last.and_then(|flag| Some((flag.since, flag.until.or(newest)?))) {
         Some((first, last)) => format!("leave it out: kubelets from {first} to {last} have it"),
-        None => did_you_mean(name, program.flags.iter().map(String::as_str)),
+        None => format_suggestion(name, program.flags.iter().map(String::as_str)),
     };
     let message = format!("the kubelet of Kubernetes {} has no flag `--{name}`", plan.line.minor);
     Finding::new("argument-unknown", message, instead)
@@ -114,7 +114,7 @@ fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
         if !known().any(|known| known == gate) {
             let message =
                 format!("the kubelet of Kubernetes {} has no feature gate `{gate}`", plan.line.minor);
-            return Some(Finding::new("gate-unknown", message, did_you_mean(gate, known())));
+            return Some(Finding::new("gate-unknown", message, format_suggestion(gate, known())));
         }
     }
     None

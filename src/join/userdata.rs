@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 
 use super::config::Document;
 use super::{Form, Secrets, yaml};
@@ -47,43 +47,43 @@ impl Places {
 /// The smallest limit of a large cloud (Amazon's), in bytes.
 const SMALLEST_LIMIT: usize = 16384;
 
-pub(super) fn warnings(content: &str) -> Option<String> {
+pub(super) fn check_size(content: &str) -> Option<String> {
     (content.len() > SMALLEST_LIMIT).then(|| {
         format!("{} bytes: clouds that take {SMALLEST_LIMIT} bytes of user-data refuse this", content.len())
     })
 }
 
-pub(super) fn content(form: Form, config: &Document, secrets: &Secrets, places: &Places) -> String {
+pub(super) fn render_user_data(form: Form, config: &Document, secrets: &Secrets, places: &Places) -> String {
     let whole = match &secrets.token {
-        Some(token) => config.text.clone() + &config.secret_line(token.reveal()),
+        Some(token) => config.text.clone() + &config.render_secret_line(token.reveal()),
         None => config.text.clone(),
     };
     match form {
         Form::Kubeadm | Form::Capi => whole,
-        Form::CloudConfig => cloud_config(&files(&whole, secrets, places), Some(places)),
-        Form::Ps1 => script(&whole, secrets, places),
-        Form::Mime => mime(config, secrets, places),
+        Form::CloudConfig => render_cloud_config(&render_files(&whole, secrets, places), Some(places)),
+        Form::Ps1 => render_script(&whole, secrets, places),
+        Form::Mime => render_mime(config, secrets, places),
     }
 }
 
-fn files(config: &str, secrets: &Secrets, places: &Places) -> Vec<Value> {
-    let mut files = vec![file(&places.config, config)];
-    files.extend(secrets.kubeconfig.as_ref().map(|bytes| kubeconfig(bytes, places)));
+fn render_files(config: &str, secrets: &Secrets, places: &Places) -> Vec<Value> {
+    let mut files = vec![render_file(&places.config, config)];
+    files.extend(secrets.kubeconfig.as_ref().map(|bytes| render_kubeconfig(bytes, places)));
     files
 }
 
 /// The mode sets no access control on Windows; without a write bit it would make the file read-only.
-fn file(path: &str, content: &str) -> Value {
+fn render_file(path: &str, content: &str) -> Value {
     json!({ "path": path, "permissions": "0600", "content": content })
 }
 
-fn kubeconfig(bytes: &[u8], places: &Places) -> Value {
+fn render_kubeconfig(bytes: &[u8], places: &Places) -> Value {
     json!({
         "path": places.discovery, "permissions": "0600", "encoding": "b64", "content": STANDARD.encode(bytes),
     })
 }
 
-fn cloud_config(files: &[Value], run: Option<&Places>) -> String {
+fn render_cloud_config(files: &[Value], run: Option<&Places>) -> String {
     let mut document = json!({ "write_files": files });
     if let Some(places) = run {
         let policy = if places.signed { "AllSigned" } else { "Bypass" };
@@ -92,11 +92,11 @@ fn cloud_config(files: &[Value], run: Option<&Places>) -> String {
             places.script
         )]);
     }
-    format!("#cloud-config\n{}", yaml::document(&document))
+    format!("#cloud-config\n{}", yaml::format_document(&document))
 }
 
 /// Values are base64 between quotes, which no value can terminate.
-fn script(config: &str, secrets: &Secrets, places: &Places) -> String {
+fn render_script(config: &str, secrets: &Secrets, places: &Places) -> String {
     let mut text = "#ps1_sysnative\n$ErrorActionPreference = 'Stop'\n".to_owned();
     let mut write = |path: &str, bytes: &[u8]| {
         let _ = writeln!(
@@ -109,12 +109,12 @@ fn script(config: &str, secrets: &Secrets, places: &Places) -> String {
     if let Some(bytes) = &secrets.kubeconfig {
         write(&places.discovery, bytes);
     }
-    text.push_str(&run(places));
+    text.push_str(&render_command(places));
     text
 }
 
 /// The user-data itself is unsigned, and so the process that it runs in is no place for the script.
-fn run(places: &Places) -> String {
+fn render_command(places: &Places) -> String {
     if places.signed {
         return format!(
             "& \"$PSHOME\\powershell.exe\" -NoProfile -NonInteractive -ExecutionPolicy AllSigned -File '{}'\n\
@@ -126,24 +126,28 @@ fn run(places: &Places) -> String {
 }
 
 /// Parts in the order in which cloudbase-init takes them; only the second is secret.
-fn mime(config: &Document, secrets: &Secrets, places: &Places) -> String {
+fn render_mime(config: &Document, secrets: &Secrets, places: &Places) -> String {
     let mut secret = Vec::new();
     if let Some(token) = &secrets.token {
-        let mut line = file(&places.config, &config.secret_line(token.reveal()));
+        let mut line = render_file(&places.config, &config.render_secret_line(token.reveal()));
         line["append"] = json!(true);
         secret.push(line);
     }
-    secret.extend(secrets.kubeconfig.as_ref().map(|bytes| kubeconfig(bytes, places)));
-    let public = cloud_config(&[file(&places.config, &config.text)], None);
+    secret.extend(secrets.kubeconfig.as_ref().map(|bytes| render_kubeconfig(bytes, places)));
+    let public = render_cloud_config(&[render_file(&places.config, &config.text)], None);
     // Computed from public data: the boundary must not depend on the token.
-    let boundary = format!("imagegen-{}", &sha256(public.as_bytes())[..32]);
+    let boundary = format!("imagegen-{}", &sha256_hex(public.as_bytes())[..32]);
     let mut text = format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n");
     for (kind, name, body) in [
         ("text/cloud-config", "join-config.yaml", public),
-        ("text/cloud-config", "join-secret.yaml", cloud_config(&secret, None)),
-        ("text/x-shellscript", "join.ps1", format!("$ErrorActionPreference = 'Stop'\n{}", run(places))),
+        ("text/cloud-config", "join-secret.yaml", render_cloud_config(&secret, None)),
+        (
+            "text/x-shellscript",
+            "join.ps1",
+            format!("$ErrorActionPreference = 'Stop'\n{}", render_command(places)),
+        ),
     ] {
-        let (encoding, body) = transfer(body);
+        let (encoding, body) = encode_body(body);
         let _ = writeln!(
             text,
             "--{boundary}\nContent-Type: {kind}; charset=\"us-ascii\"\nMIME-Version: 1.0\n\
@@ -155,7 +159,7 @@ fn mime(config: &Document, secrets: &Secrets, places: &Places) -> String {
 }
 
 /// Lines of mail end at 998 characters; a kubeconfig in one line is longer.
-fn transfer(body: String) -> (&'static str, String) {
+fn encode_body(body: String) -> (&'static str, String) {
     if body.lines().all(|line| line.len() <= 900) {
         return ("7bit", body);
     }

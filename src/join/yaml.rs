@@ -5,25 +5,25 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 /// A document; a map at the top.
-pub(super) fn document(value: &Value) -> String {
+pub(super) fn format_document(value: &Value) -> String {
     let mut text = String::new();
-    block(value, 0, &mut text);
+    write_block(value, 0, &mut text);
     text
 }
 
-fn block(value: &Value, indent: usize, text: &mut String) {
+fn write_block(value: &Value, indent: usize, text: &mut String) {
     let pad = "  ".repeat(indent);
     match value {
         Value::Object(map) => {
             for (key, value) in map {
                 let _ = write!(text, "{pad}{key}:");
-                follow(value, indent, text);
+                write_value(value, indent, text);
             }
         }
         Value::Array(items) => {
             for item in items {
                 let _ = write!(text, "{pad}-");
-                entry(item, indent, text);
+                write_item(item, indent, text);
             }
         }
         scalar => drop(writeln!(text, "{pad}{scalar}")),
@@ -31,15 +31,15 @@ fn block(value: &Value, indent: usize, text: &mut String) {
 }
 
 /// The text after `key:`.
-fn follow(value: &Value, indent: usize, text: &mut String) {
+fn write_value(value: &Value, indent: usize, text: &mut String) {
     match value {
         Value::Object(map) if !map.is_empty() => {
             text.push('\n');
-            block(value, indent + 1, text);
+            write_block(value, indent + 1, text);
         }
         Value::Array(items) if !items.is_empty() => {
             text.push('\n');
-            block(value, indent + 1, text);
+            write_block(value, indent + 1, text);
         }
         Value::String(lines) if is_block(lines) => {
             text.push_str(" |\n");
@@ -53,11 +53,11 @@ fn follow(value: &Value, indent: usize, text: &mut String) {
 }
 
 /// The text after `-`: a map begins on the same line.
-fn entry(item: &Value, indent: usize, text: &mut String) {
+fn write_item(item: &Value, indent: usize, text: &mut String) {
     match item {
         Value::Object(map) if !map.is_empty() => {
             let mut inner = String::new();
-            block(item, indent + 1, &mut inner);
+            write_block(item, indent + 1, &mut inner);
             text.push(' ');
             text.push_str(inner.trim_start());
         }
@@ -85,7 +85,7 @@ mod tests {
             "list": ["a", { "k": "v", "deep": { "x": true } }], "map": { "k": ["z"] },
         });
         assert_eq!(
-            document(&value),
+            format_document(&value),
             "kind: \"X\"\nempty: []\nn: 1\ntext: |\n  a: b\n  c\nodd: \"  a\\n\"\nlist:\n  - \"a\"\n  - k: \"v\"\n    deep:\n      x: true\nmap:\n  k:\n    - \"z\"\n"
         );
     }

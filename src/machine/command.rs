@@ -13,7 +13,7 @@ pub(super) struct Command<'a> {
 
 impl<'a> Command<'a> {
     /// The service's own, or the one that its launcher starts. A service that is only tuned has none.
-    pub(super) fn of(service: &'a ServiceSettings) -> Option<Self> {
+    pub(super) fn from_service(service: &'a ServiceSettings) -> Option<Self> {
         let program = service.program.as_deref()?;
         let arguments = &service.arguments;
         let launched = if inbox::is_launcher(program) {
@@ -27,8 +27,8 @@ impl<'a> Command<'a> {
         })
     }
 
-    pub(super) fn stem(&self) -> String {
-        paths::stem(self.program)
+    pub(super) fn program_stem(&self) -> String {
+        paths::file_stem(self.program)
     }
 
     /// Name (without dashes) and value of each flag. The word after a flag without `=` is its
@@ -62,8 +62,8 @@ fn flag_name(word: &str) -> Option<&str> {
 
 /// The absolute paths among a service's arguments, with the flag each belongs to.
 /// The program that a launcher starts is not among them; the file with more arguments is.
-pub(super) fn named_paths(service: &ServiceSettings) -> Vec<(&str, &str)> {
-    let program = Command::of(service).map(|command| command.program);
+pub(super) fn list_argument_paths(service: &ServiceSettings) -> Vec<(&str, &str)> {
+    let program = Command::from_service(service).map(|command| command.program);
     let mut named = Vec::new();
     let mut flag = "";
     for argument in &service.arguments {
@@ -96,20 +96,20 @@ mod tests {
             r"C:\k\kube-log-runner.exe",
             &[r"--log-file=C:\log\k.log", r"C:\k\kubelet.exe", "--windows-service", "--v=2"],
         );
-        let command = Command::of(&service).expect("a command");
-        assert_eq!(command.stem(), "kubelet");
+        let command = Command::from_service(&service).expect("a command");
+        assert_eq!(command.program_stem(), "kubelet");
         assert_eq!(command.flags(), [("windows-service", None), ("v", Some("2"))]);
-        assert_eq!(named_paths(&service), [("--log-file", r"C:\log\k.log")]);
+        assert_eq!(list_argument_paths(&service), [("--log-file", r"C:\log\k.log")]);
     }
 
     #[test]
     fn parses_both_spellings_of_a_flag() {
         let service = service(r"C:\c.exe", &["--run-service", "--log-file", r"C:\c.log", "-a=b=c"]);
-        let command = Command::of(&service).expect("a command");
+        let command = Command::from_service(&service).expect("a command");
         assert_eq!(
             command.flags(),
             [("run-service", None), ("log-file", Some(r"C:\c.log")), ("a", Some("b=c"))]
         );
-        assert_eq!(named_paths(&service), [("--log-file", r"C:\c.log")]);
+        assert_eq!(list_argument_paths(&service), [("--log-file", r"C:\c.log")]);
     }
 }

@@ -33,8 +33,9 @@ pub struct Difference {
 ///
 /// Never: a machine is plain data, which always becomes JSON.
 #[must_use]
-pub fn compare(predicted: &Machine, actual: &Machine) -> Vec<Difference> {
-    let mut differences = compare_properties("machine", "", &whole(predicted), &whole(actual));
+pub fn compare_machines(predicted: &Machine, actual: &Machine) -> Vec<Difference> {
+    let mut differences =
+        compare_properties("machine", "", &collect_properties(predicted), &collect_properties(actual));
     let identities: BTreeSet<&Identity> = predicted.resources.keys().chain(actual.resources.keys()).collect();
     for identity in identities {
         let (ours, theirs) = (predicted.resources.get(identity), actual.resources.get(identity));
@@ -44,7 +45,7 @@ pub fn compare(predicted: &Machine, actual: &Machine) -> Vec<Difference> {
 }
 
 /// Everything but the resources.
-fn whole(machine: &Machine) -> Map<String, Value> {
+fn collect_properties(machine: &Machine) -> Map<String, Value> {
     let json = json!({
         "target": machine.target, "windows": machine.windows, "build": machine.build,
         "restarts": machine.restarts, "path": machine.path, "ports": machine.ports,

@@ -50,16 +50,18 @@ pub struct LaterFile {
 }
 
 impl LaterFile {
-    pub(super) fn covers(&self, path: &str) -> bool {
-        let key = paths::key(path);
+    pub(super) fn covers_path(&self, path: &str) -> bool {
+        let key = paths::normalize_key(path);
         match self.path.strip_suffix(r"\*") {
-            Some(above) => key == paths::key(above) || paths::is_below(&key, &paths::key(above)),
-            None => paths::key(&self.path) == key,
+            Some(above) => {
+                key == paths::normalize_key(above) || paths::is_below(&key, &paths::normalize_key(above))
+            }
+            None => paths::normalize_key(&self.path) == key,
         }
     }
 
     /// Whether the service of that name, or its program, creates it.
-    pub(super) fn is_by(&self, name: &str) -> bool {
+    pub(super) fn is_created_by(&self, name: &str) -> bool {
         let by = self.by.to_lowercase();
         let name = name.to_lowercase();
         by.split([' ', ',', '/']).any(|word| word == name)

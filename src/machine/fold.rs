@@ -49,32 +49,36 @@ pub fn start_machine(expectations: &Expectations<'_>) -> Machine {
         scope: Scope::Build,
     };
     for kind in listener.into_iter().chain(user) {
-        machine.put(kind.properties().identity(), &kind, &origin);
+        machine.put_resource(kind.properties().identity(), &kind, &origin);
     }
     machine
 }
 
 /// The machine after the resources, applied in their order to the one before.
 #[must_use]
-pub fn fold(mut machine: Machine, resources: &[Resource], expectations: &Expectations<'_>) -> Machine {
+pub fn fold_resources(
+    mut machine: Machine,
+    resources: &[Resource],
+    expectations: &Expectations<'_>,
+) -> Machine {
     for resource in resources {
         for effect in resource.kind.effects() {
             let mut origin = Origin::from(resource);
             if effect.is_download {
                 origin.scope = Scope::Build;
             }
-            machine.apply(&effect, &origin);
+            machine.apply_effect(&effect, &origin);
         }
     }
     let making = resources.iter().filter(|resource| resource.phase <= Phase::Seal);
     let restarts = making.map(|resource| restarts_before(resource.phase)).max();
     machine.restarts = machine.restarts.max(restarts.unwrap_or_default());
-    machine.ports = ports::ports_in_use(&machine, expectations);
+    machine.ports = ports::list_used_ports(&machine, expectations);
     machine
 }
 
 impl Machine {
-    fn apply(&mut self, effect: &Effect<'_>, origin: &Origin) {
+    fn apply_effect(&mut self, effect: &Effect<'_>, origin: &Origin) {
         let identity = effect.kind.properties().identity();
         if let ResourceKind::Directory(it) = &*effect.kind
             && it.clears_content()
@@ -83,26 +87,26 @@ impl Machine {
                 .retain(|known, placed| !known.is_below(&identity) || placed.kind.properties().is_absent());
         }
         if effect.creates_parents {
-            for above in paths::ancestors(identity.name()) {
-                if inbox::directory(&paths::key(&above), &self.platform).is_none() {
+            for above in paths::list_ancestors(identity.name()) {
+                if inbox::find_directory(&paths::normalize_key(&above), &self.platform).is_none() {
                     self.put_directory(above, origin);
                 }
             }
         }
-        self.put(identity, &effect.kind, origin);
+        self.put_resource(identity, &effect.kind, origin);
     }
 
     fn put_directory(&mut self, path: String, origin: &Origin) {
-        let identity = Identity::path(&["path"], &path);
+        let identity = Identity::from_path(&["path"], &path);
         let directory = Directory { path, state: DirectoryState::Present { sddl: None } };
-        self.put(identity, &ResourceKind::Directory(directory), origin);
+        self.put_resource(identity, &ResourceKind::Directory(directory), origin);
     }
 
-    fn put(&mut self, identity: Identity, kind: &ResourceKind, origin: &Origin) {
+    fn put_resource(&mut self, identity: Identity, kind: &ResourceKind, origin: &Origin) {
         self.order_path(kind, &identity);
         let known = self.resources.remove(&identity);
         let placed = match known.filter(|known| !known.kind.properties().is_absent()) {
-            Some(known) if is_adjusted(kind) => adjust(known, kind, origin),
+            Some(known) if is_adjusted(kind) => adjust_resource(known, kind, origin),
             _ => {
                 let mut origin = origin.clone();
                 if kind.properties().is_absent() {
@@ -117,7 +121,7 @@ impl Machine {
 
     fn order_path(&mut self, kind: &ResourceKind, identity: &Identity) {
         let ResourceKind::PathEntry(it) = kind else { return };
-        let known = self.path.iter().position(|entry| paths::key(entry) == identity.key());
+        let known = self.path.iter().position(|entry| paths::normalize_key(entry) == identity.key());
         match (known, it.ensure) {
             (None, Ensure::Present) => self.path.push(identity.name().to_owned()),
             (Some(at), Ensure::Absent) => drop(self.path.remove(at)),
@@ -135,8 +139,8 @@ fn is_adjusted(kind: &ResourceKind) -> bool {
 
 /// What is in the image stays in the image; what is part of the build stays part of the build until a
 /// resource of the image adopts it.
-fn adjust(known: Placed, kind: &ResourceKind, origin: &Origin) -> Placed {
-    let adjusted = kind.over(&known.kind);
+fn adjust_resource(known: Placed, kind: &ResourceKind, origin: &Origin) -> Placed {
+    let adjusted = kind.merge_over(&known.kind);
     let is_build = origin.scope == Scope::Build;
     let keeps_origin = (known.origin.scope == Scope::Build) == is_build
         || if is_build {

@@ -15,7 +15,7 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn of(resources: &[Resource], platform: &Platform) -> Self {
+    pub(super) fn from_resources(resources: &[Resource], platform: &Platform) -> Self {
         let mut history = Self { events: BTreeMap::new(), platform: platform.clone() };
         for (index, resource) in resources.iter().enumerate() {
             for effect in resource.kind.effects() {
@@ -36,10 +36,10 @@ impl History {
         {
             self.remove_below(identity.key(), index);
         }
-        self.push(identity.key(), index, !properties.is_absent());
+        self.push_event(identity.key(), index, !properties.is_absent());
         if effect.creates_parents {
-            for above in paths::ancestors(identity.key()) {
-                self.push(&above, index, true);
+            for above in paths::list_ancestors(identity.key()) {
+                self.push_event(&above, index, true);
             }
         }
     }
@@ -52,30 +52,30 @@ impl History {
         }
     }
 
-    fn push(&mut self, key: &str, index: usize, is_there: bool) {
+    fn push_event(&mut self, key: &str, index: usize, is_there: bool) {
         self.events.entry(key.to_owned()).or_default().push((index, is_there));
     }
 
     /// Whether the path is there when the resource at `index` begins.
-    pub(super) fn is_there_before(&self, path: &str, index: usize) -> bool {
-        let key = paths::key(path);
+    pub(super) fn exists_before(&self, path: &str, index: usize) -> bool {
+        let key = paths::normalize_key(path);
         let last = self.events.get(&key).and_then(|events| {
             events.iter().rev().find(|(at, _)| *at < index).map(|(_, is_there)| *is_there)
         });
         last.unwrap_or_else(|| self.is_inbox(&key))
     }
 
-    pub(super) fn is_there_at_the_end(&self, path: &str) -> bool {
-        self.is_there_before(path, usize::MAX)
+    pub(super) fn exists_at_end(&self, path: &str) -> bool {
+        self.exists_before(path, usize::MAX)
     }
 
     /// The first resource that makes the path.
-    pub(super) fn maker(&self, path: &str) -> Option<usize> {
-        let events = self.events.get(&paths::key(path))?;
+    pub(super) fn find_maker(&self, path: &str) -> Option<usize> {
+        let events = self.events.get(&paths::normalize_key(path))?;
         events.iter().find(|(_, is_there)| *is_there).map(|(at, _)| *at)
     }
 
     fn is_inbox(&self, key: &str) -> bool {
-        inbox::is_file(key) || inbox::directory(key, &self.platform).is_some()
+        inbox::is_file(key) || inbox::find_directory(key, &self.platform).is_some()
     }
 }

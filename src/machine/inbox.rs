@@ -108,10 +108,10 @@ const NEEDS: [(&str, &str); 4] = [
 const LAUNCHERS: [&str; 1] = ["kube-log-runner"];
 
 /// What new things in this inbox directory get, by the directory's key.
-pub(super) fn directory(key: &str, platform: &Platform) -> Option<Children> {
+pub(super) fn find_directory(key: &str, platform: &Platform) -> Option<Children> {
     let of_platform = platform.directories.iter().map(|directory| {
         let children = if directory.writable { Children::Open } else { Children::Guarded };
-        (paths::key(&directory.path), children)
+        (paths::normalize_key(&directory.path), children)
     });
     let of_windows = DIRECTORIES.iter().find(|(path, _)| *path == key).map(|(_, children)| *children);
     of_windows.or_else(|| of_platform.into_iter().find(|(path, _)| path == key).map(|(_, children)| children))
@@ -122,7 +122,7 @@ pub(super) fn is_file(key: &str) -> bool {
 }
 
 /// Where the service comes from, whether or not it is on this machine.
-pub(super) fn service(name: &str, platform: &Platform) -> Option<From> {
+pub(super) fn find_service_origin(name: &str, platform: &Platform) -> Option<From> {
     if platform.services.iter().any(|known| known.eq_ignore_ascii_case(name)) {
         return Some(From::Platform);
     }
@@ -131,13 +131,13 @@ pub(super) fn service(name: &str, platform: &Platform) -> Option<From> {
 }
 
 /// The feature that a program or service cannot do without.
-pub(super) fn needed_feature(name: &str) -> Option<&'static str> {
-    let stem = paths::stem(name);
+pub(super) fn find_required_feature(name: &str) -> Option<&'static str> {
+    let stem = paths::file_stem(name);
     NEEDS.iter().find(|(known, _)| *known == stem).map(|(_, feature)| *feature)
 }
 
 pub(super) fn is_launcher(program: &str) -> bool {
-    LAUNCHERS.contains(&paths::stem(program).as_str())
+    LAUNCHERS.contains(&paths::file_stem(program).as_str())
 }
 
 #[cfg(test)]
@@ -148,12 +148,12 @@ mod tests {
     #[test]
     fn tables_are_keys() {
         for (path, _) in DIRECTORIES {
-            assert_eq!(paths::key(path), path);
+            assert_eq!(paths::normalize_key(path), path);
         }
         for path in FILES {
-            assert_eq!(paths::key(path), path);
-            let above = paths::parent(path).expect("a file lies somewhere");
-            assert!(directory(&above, &Platform::default()).is_some(), "{above}");
+            assert_eq!(paths::normalize_key(path), path);
+            let above = paths::parent_path(path).expect("a file lies somewhere");
+            assert!(find_directory(&above, &Platform::default()).is_some(), "{above}");
         }
         for (name, _) in SERVICES.iter().chain(&PACKAGE_SERVICES) {
             assert_eq!(name.to_lowercase(), *name);
@@ -168,8 +168,8 @@ mod tests {
             ..Platform::default()
         };
         for (platform, is_there) in [(&platform, true), (&Platform::default(), false)] {
-            assert_eq!(service("cloudagent", platform).is_some(), is_there);
-            assert_eq!(directory(r"c:\agent", platform).is_some(), is_there);
+            assert_eq!(find_service_origin("cloudagent", platform).is_some(), is_there);
+            assert_eq!(find_directory(r"c:\agent", platform).is_some(), is_there);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::expect::{Expectations, PortUse};
 use super::state::{Machine, Port};
 
 /// The ports of the programs that are on the machine, by program.
-pub(super) fn ports_in_use(machine: &Machine, expectations: &Expectations<'_>) -> Vec<Port> {
+pub(super) fn list_used_ports(machine: &Machine, expectations: &Expectations<'_>) -> Vec<Port> {
     let used = expectations.ports.iter().filter(|port| is_installed(machine, &port.program));
     let mut ports: Vec<Port> = used.map(|port| add_rule(port, machine)).collect();
     ports.sort_by(|a, b| (&a.program, a.protocol, &a.port).cmp(&(&b.program, b.protocol, &b.port)));
@@ -16,14 +16,14 @@ pub(super) fn ports_in_use(machine: &Machine, expectations: &Expectations<'_>) -
 
 /// Whether a service or a file goes by that name.
 pub(super) fn is_installed(machine: &Machine, program: &str) -> bool {
-    machine.service(program).is_some()
-        || machine.files().any(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))
+    machine.find_service(program).is_some()
+        || machine.present_files().any(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))
 }
 
 fn add_rule(port: &PortUse, machine: &Machine) -> Port {
-    let rule = machine.present::<FirewallRule>().find(|rule| {
+    let rule = machine.present_resources::<FirewallRule>().find(|rule| {
         let allows = rule.settings.action == FirewallAction::Allow;
-        allows && rule.settings.direction == port.direction && covers(rule.settings, port)
+        allows && rule.settings.direction == port.direction && covers_port(rule.settings, port)
     });
     Port {
         port: port.port.clone(),
@@ -35,7 +35,7 @@ fn add_rule(port: &PortUse, machine: &Machine) -> Port {
 }
 
 /// Whether the rule is about the port's protocol and every one of its numbers.
-pub(super) fn covers(rule: &FirewallSettings, port: &PortUse) -> bool {
+pub(super) fn covers_port(rule: &FirewallSettings, port: &PortUse) -> bool {
     if rule.protocol.is_some_and(|protocol| protocol != port.protocol) {
         return false;
     }

@@ -64,7 +64,7 @@ pub(super) fn find_problems(
     machine: &Machine,
     expectations: &Expectations<'_>,
 ) -> Vec<Problem> {
-    let history = History::of(resources, expectations.platform);
+    let history = History::from_resources(resources, expectations.platform);
     let context = Context { resources, machine, history, expectations };
     let mut problems = Problems { found: Vec::new(), step_file: expectations.step_file };
     for check in CHECKS {
@@ -80,7 +80,7 @@ pub(super) struct Problems<'a> {
 }
 
 impl Problems<'_> {
-    fn add(&mut self, rule: Rule, by: &impl Subject, message: String, remedy: &str) {
+    fn add_problem(&mut self, rule: Rule, by: &impl Subject, message: String, remedy: &str) {
         let step = by.step();
         let step_file = if step.is_empty() { String::new() } else { (self.step_file)(step) };
         self.found.push(Problem {
@@ -132,17 +132,17 @@ impl Subject for Target<'_> {
 impl Context<'_> {
     /// Whether the path is on the finished machine.
     fn exists(&self, path: &str) -> bool {
-        self.history.is_there_at_the_end(path)
+        self.history.exists_at_end(path)
     }
 
     /// Whether `later.json` declares that a program creates the path after the image is made.
     fn is_created_later(&self, path: &str) -> bool {
-        self.expectations.later.iter().any(|later| later.covers(path))
+        self.expectations.later.iter().any(|later| later.covers_path(path))
     }
 
     /// Whether the directory is on the machine's PATH.
     fn is_on_path(&self, entry: &str) -> bool {
-        self.machine.path.iter().any(|known| paths::key(known) == paths::key(entry))
+        self.machine.path.iter().any(|known| paths::normalize_key(known) == paths::normalize_key(entry))
     }
 
     /// Where the resource stands in the plan.

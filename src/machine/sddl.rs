@@ -68,7 +68,7 @@ struct Entry<'a> {
 }
 
 /// Parses the canonical text for the kind of object and refuses every other.
-pub(super) fn parse(text: &str, object: SecuredObject) -> Result<Access, String> {
+pub(super) fn parse_sddl(text: &str, object: SecuredObject) -> Result<Access, String> {
     let (protected, entries) = parse_parts(text)?;
     for entry in &entries {
         check_flags(entry, object)?;
@@ -81,7 +81,7 @@ pub(super) fn parse(text: &str, object: SecuredObject) -> Result<Access, String>
 }
 
 /// The accounts and their rights, for people: `SYSTEM full`. Empty if the text cannot be parsed.
-pub(super) fn in_words(text: &str) -> Vec<String> {
+pub(super) fn describe_access(text: &str) -> Vec<String> {
     let Ok((protected, entries)) = parse_parts(text) else { return Vec::new() };
     let inheritance = protected.then(|| "inheritance disabled".to_owned());
     entries.iter().map(format_entry).chain(inheritance).collect()
@@ -237,7 +237,7 @@ mod tests {
             ("O:BAG:SYD:PAI(D;;FW;;;WD)(A;;FA;;;SY)", FILE, true, false),
             ("O:SYG:SYD:PAI(A;;FR;;;S-1-5-21-1-2-3-1001)", FILE, true, false),
         ] {
-            assert_eq!(parse(text, object), Ok(Access { protected, open_to_users }), "{text}");
+            assert_eq!(parse_sddl(text, object), Ok(Access { protected, open_to_users }), "{text}");
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
             ("O:BAG:SYD:AI(D;;WDWO;;;BG)(A;;FR;;;AU)", "Guests denied WDWO, Authenticated Users read"),
             ("nonsense", ""),
         ] {
-            assert_eq!(in_words(text).join(", "), words);
+            assert_eq!(describe_access(text).join(", "), words);
         }
     }
 
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn refuses_what_windows_prints_otherwise() {
         for (object, text, part) in REFUSED {
-            let message = parse(text, *object).expect_err(text);
+            let message = parse_sddl(text, *object).expect_err(text);
             assert!(message.contains(part), "{text}: {message}");
         }
     }

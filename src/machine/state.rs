@@ -102,7 +102,7 @@ pub struct PresentFile<'a> {
 
 impl Machine {
     /// The resources of one type, those that are absent among them.
-    pub fn all<'a, T: 'a>(&'a self) -> impl Iterator<Item = (&'a T, &'a Origin)>
+    pub fn resources_of<'a, T: 'a>(&'a self) -> impl Iterator<Item = (&'a T, &'a Origin)>
     where
         &'a T: TryFrom<&'a ResourceKind>,
     {
@@ -110,22 +110,22 @@ impl Machine {
     }
 
     /// The things of one type that are on the machine.
-    pub fn present<'a, T: Ensured + 'a>(&'a self) -> impl Iterator<Item = Present<'a, T>>
+    pub fn present_resources<'a, T: Ensured + 'a>(&'a self) -> impl Iterator<Item = Present<'a, T>>
     where
         &'a T: TryFrom<&'a ResourceKind>,
     {
-        self.all::<T>()
+        self.resources_of::<T>()
             .filter_map(|(it, origin)| Some(Present { it, settings: it.desired().present()?, origin }))
     }
 
     /// The service of that name.
     #[must_use]
-    pub fn service(&self, name: &str) -> Option<Present<'_, Service>> {
-        self.present::<Service>().find(|service| service.it.service_name.eq_ignore_ascii_case(name))
+    pub fn find_service(&self, name: &str) -> Option<Present<'_, Service>> {
+        self.present_resources::<Service>().find(|service| service.it.service_name.eq_ignore_ascii_case(name))
     }
 
     /// Every file, whether its content, an artifact, an archive or an installer made it.
-    pub fn files(&self) -> impl Iterator<Item = PresentFile<'_>> {
+    pub fn present_files(&self) -> impl Iterator<Item = PresentFile<'_>> {
         self.resources.values().filter_map(|placed| {
             let content = match &placed.kind {
                 ResourceKind::File(it) => it.content(),
@@ -137,14 +137,14 @@ impl Machine {
 
     /// What is at a path.
     #[must_use]
-    pub fn at_path(&self, path: &str) -> Option<&ResourceKind> {
-        self.resources.get(&Identity::path(&[], path)).map(|placed| &placed.kind)
+    pub fn find_at_path(&self, path: &str) -> Option<&ResourceKind> {
+        self.resources.get(&Identity::from_path(&[], path)).map(|placed| &placed.kind)
     }
 
     /// Whether Sysprep has generalized it.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
-        self.all::<Sysprep>().next().is_some()
+        self.resources_of::<Sysprep>().next().is_some()
     }
 }
 

@@ -6,12 +6,12 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::names::closest;
+use super::names::find_closest_name;
 use crate::diagnostic::{Classify, ErrorClass};
 
 /// A word that is none of a closed set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {what} `{given}`: {}", suggestion(.given, .known))]
+#[error("unknown {what} `{given}`: {}", suggest_name(.given, .known))]
 pub struct UnknownName {
     pub what: &'static str,
     pub given: String,
@@ -24,8 +24,8 @@ impl Classify for UnknownName {
     }
 }
 
-fn suggestion(given: &str, known: &[String]) -> String {
-    match closest(given, known.iter().map(String::as_str)) {
+fn suggest_name(given: &str, known: &[String]) -> String {
+    match find_closest_name(given, known.iter().map(String::as_str)) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("known are {}", known.join(", ")),
     }

@@ -5,18 +5,18 @@
 /// The program's name must not hold a quotation mark, which no Windows path can.
 #[must_use]
 pub fn command_line(program: &str, arguments: &[String]) -> String {
-    words(program, arguments).join(" ")
+    quote_words(program, arguments).join(" ")
 }
 
 /// The same, word by word, for who breaks it into lines.
 #[must_use]
-pub fn words(program: &str, arguments: &[String]) -> Vec<String> {
-    let arguments = arguments.iter().map(|argument| quoted_argument(argument));
-    std::iter::once(quoted_program(program)).chain(arguments).collect()
+pub fn quote_words(program: &str, arguments: &[String]) -> Vec<String> {
+    let arguments = arguments.iter().map(|argument| quote_argument(argument));
+    std::iter::once(quote_program(program)).chain(arguments).collect()
 }
 
 /// The first word follows other rules: a backslash is never an escape there.
-fn quoted_program(program: &str) -> String {
+fn quote_program(program: &str) -> String {
     if needs_quotes(program) { format!("\"{program}\"") } else { program.to_owned() }
 }
 
@@ -25,7 +25,7 @@ fn needs_quotes(word: &str) -> bool {
 }
 
 /// Backslashes are literal except before a quotation mark, where each must be doubled.
-fn quoted_argument(argument: &str) -> String {
+fn quote_argument(argument: &str) -> String {
     if !needs_quotes(argument) && !argument.contains('"') {
         return argument.to_owned();
     }

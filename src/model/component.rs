@@ -57,7 +57,7 @@ pub struct OwnContents {
 impl Component {
     /// The default and the allowed range on a Kubernetes line.
     #[must_use]
-    pub fn choice(&self, minor: Minor) -> Option<&ComponentChoice> {
+    pub fn find_choice(&self, minor: Minor) -> Option<&ComponentChoice> {
         self.choices.iter().find(|choice| choice.kubernetes.contains(minor))
     }
 }
@@ -181,7 +181,7 @@ pub enum SignatureKind {
 impl SignatureKind {
     /// Whether the checksum file is what is signed.
     #[must_use]
-    pub fn over_checksums(self) -> bool {
+    pub fn signs_checksums(self) -> bool {
         matches!(
             self,
             Self::OpenpgpOverChecksums | Self::CosignKeyOverChecksums | Self::MinisignOverChecksums
@@ -189,7 +189,7 @@ impl SignatureKind {
     }
 
     #[must_use]
-    pub fn proof(self) -> ProofKind {
+    pub fn proof_kind(self) -> ProofKind {
         match self {
             Self::CosignKeyless => ProofKind::CosignKeyless,
             Self::GithubAttestation => ProofKind::Attestation,
@@ -261,7 +261,7 @@ impl DigestAlgorithm {
 
     /// What may pin bytes: SHA-1 may not.
     #[must_use]
-    pub fn pin(self) -> Option<PinAlgorithm> {
+    pub fn pin_algorithm(self) -> Option<PinAlgorithm> {
         match self {
             Self::Sha1 => None,
             Self::Sha256 => Some(PinAlgorithm::Sha256),
@@ -305,7 +305,7 @@ impl Confidence {
 impl Pin {
     /// Whether the digest may decide which bytes are used.
     #[must_use]
-    pub fn usable(&self) -> bool {
-        self.algorithm.pin().is_some() && self.confidence >= Confidence::Low
+    pub fn is_usable(&self) -> bool {
+        self.algorithm.pin_algorithm().is_some() && self.confidence >= Confidence::Low
     }
 }

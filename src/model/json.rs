@@ -39,7 +39,7 @@ fn format_path(path: &str) -> String {
 ///
 /// # Errors
 /// Malformed JSON, a value of the wrong form, or text after the value.
-pub fn parse<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
+pub fn parse_json<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let mut track = serde_path_to_error::Track::new();
@@ -54,11 +54,11 @@ pub fn parse<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result<T, J
 /// # Errors
 /// As [`parse`], without repeated keys, arrays in place of objects and control characters.
 pub fn parse_embedded<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
-    serde_json::from_slice(bytes).or_else(|_| parse(file, bytes))
+    serde_json::from_slice(bytes).or_else(|_| parse_json(file, bytes))
 }
 
 fn json_error(file: &str, bytes: &[u8], path: String, error: &serde_json::Error) -> JsonError {
-    let message = message::describe(error, bytes);
+    let message = message::describe_error(error, bytes);
     JsonError {
         file: file.to_owned(),
         line: error.line().max(1),
@@ -73,7 +73,7 @@ fn json_error(file: &str, bytes: &[u8], path: String, error: &serde_json::Error)
 /// # Panics
 /// Never for the types of this crate: they have text keys and finite numbers.
 #[must_use]
-pub fn pretty<T: Serialize>(value: &T) -> String {
+pub fn format_json<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("values of this crate are JSON");
     text.push('\n');
     text
@@ -109,11 +109,11 @@ mod tests {
             (r#"{"right": 7}"#, "`right`: expected an object, found the number `7`"),
             (r#"{"left": ["x"]}"#, "`left`: expected a string, found an array"),
         ] {
-            let message = parse::<Pair>("f", text.as_bytes()).expect_err(text).to_string();
+            let message = parse_json::<Pair>("f", text.as_bytes()).expect_err(text).to_string();
             assert!(message.contains(error), "{text}: {message}");
         }
         let pair: Pair =
-            parse("f", b"\xef\xbb\xbf{\"note\": [\"a\\nb\"], \"right\": {\"x\": [1]}}").expect("JSON");
+            parse_json("f", b"\xef\xbb\xbf{\"note\": [\"a\\nb\"], \"right\": {\"x\": [1]}}").expect("JSON");
         assert!(pair.left.is_none() && pair.right.len() == 1 && pair.note.len() == 1);
     }
 
@@ -130,7 +130,7 @@ mod tests {
             (b"{\"left\": \"a\",}", "remove the comma"),
         ];
         for (bytes, expected) in cases {
-            let message = parse::<Pair>("f", bytes).expect_err(expected).to_string();
+            let message = parse_json::<Pair>("f", bytes).expect_err(expected).to_string();
             assert!(message.contains(expected), "{message}");
         }
     }

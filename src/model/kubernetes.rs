@@ -100,14 +100,14 @@ pub struct SecurityFix {
 impl SecurityFix {
     /// The first fixed release of a line.
     #[must_use]
-    pub fn fixed_in(&self, minor: Minor) -> Option<&Version> {
-        self.fixed.iter().find(|fixed| Minor::of(fixed) == Some(minor))
+    pub fn find_fixed_release(&self, minor: Minor) -> Option<&Version> {
+        self.fixed.iter().find(|fixed| Minor::from_release(fixed) == Some(minor))
     }
 
     /// Whether a release has the flaw.
     #[must_use]
     pub fn affects(&self, release: &Version) -> bool {
-        match Minor::of(release).and_then(|minor| self.fixed_in(minor)) {
+        match Minor::from_release(release).and_then(|minor| self.find_fixed_release(minor)) {
             Some(fixed) => release < fixed,
             None => self.fixed.first().is_some_and(|first| release < first),
         }
@@ -261,7 +261,7 @@ impl ProgramTable<'_> {
     /// Gates of the line before count as known: the help hides a gate that graduated, and the
     /// program accepts it until it is removed.
     #[must_use]
-    pub fn programs_of(&self, minor: Minor) -> BTreeMap<String, Program> {
+    pub fn list_programs(&self, minor: Minor) -> BTreeMap<String, Program> {
         let Some(survey) = self.survey(minor) else { return BTreeMap::new() };
         let before = self.surveyed.iter().map(|survey| survey.minor).filter(|other| *other < minor).max();
         let programs = self.programs.iter().map(|(name, entries)| {
@@ -271,8 +271,8 @@ impl ProgramTable<'_> {
                 .filter(|gate| gate.holds(minor) || before.is_some_and(|before| gate.holds(before)));
             let program = Program {
                 version: survey.release.clone(),
-                flags: names(entries.flags.iter().filter(|flag| flag.holds(minor))),
-                feature_gates: names(gates),
+                flags: collect_names(entries.flags.iter().filter(|flag| flag.holds(minor))),
+                feature_gates: collect_names(gates),
             };
             (name.clone().into_owned(), program)
         });
@@ -280,7 +280,7 @@ impl ProgramTable<'_> {
     }
 }
 
-fn names<'a>(entries: impl Iterator<Item = &'a NameEntry<'a>>) -> Vec<String> {
+fn collect_names<'a>(entries: impl Iterator<Item = &'a NameEntry<'a>>) -> Vec<String> {
     let mut names: Vec<String> = entries.map(|entry| entry.name.clone().into_owned()).collect();
     names.dedup();
     names

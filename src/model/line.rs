@@ -38,7 +38,7 @@ pub struct LineError {
 impl Minor {
     /// The line of a release.
     #[must_use]
-    pub fn of(release: &Version) -> Option<Self> {
+    pub fn from_release(release: &Version) -> Option<Self> {
         release.minor().parse().ok()
     }
 }

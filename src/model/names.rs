@@ -2,7 +2,7 @@
 
 /// The known name nearest to `given`, if one is near enough to be meant.
 #[must_use]
-pub fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn find_closest_name<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = given.to_lowercase();
     known
         .into_iter()
@@ -14,9 +14,9 @@ pub fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 
 /// `known` as a sentence's end: the nearest one, or all where they are few.
 #[must_use]
-pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn format_suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    match closest(given, known.iter().copied()) {
+    match find_closest_name(given, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None if known.len() <= 40 => format!("known are {}", known.join(", ")),
         None => format!("{} names are known", known.len()),

@@ -91,7 +91,7 @@ pub fn is_prefix(key: &str) -> bool {
 /// Where a mirror has the bytes of this URL, with the headers that it needs. The longest prefix
 /// that matches counts.
 #[must_use]
-pub fn mirrored<'a>(
+pub fn find_mirror<'a>(
     overrides: &'a Overrides,
     url: &HttpUrl,
 ) -> Option<(HttpUrl, &'a BTreeMap<String, String>)> {
@@ -99,15 +99,15 @@ pub fn mirrored<'a>(
         .iter()
         .filter(|(key, _)| is_prefix(key) && url.starts_with(key.as_str()))
         .max_by_key(|(key, _)| key.len())?;
-    let rest = &url.for_request()[prefix.len()..];
-    let url = format!("{}{rest}", over.url.as_ref()?.for_request()).parse().ok()?;
+    let rest = &url.request_url()[prefix.len()..];
+    let url = format!("{}{rest}", over.url.as_ref()?.request_url()).parse().ok()?;
     Some((url, &over.headers))
 }
 
 /// The URL of a mirror, or the URL itself.
 #[must_use]
-pub fn moved(overrides: &Overrides, url: &HttpUrl) -> HttpUrl {
-    mirrored(overrides, url).map_or_else(|| url.clone(), |(url, _)| url)
+pub fn resolve_mirror(overrides: &Overrides, url: &HttpUrl) -> HttpUrl {
+    find_mirror(overrides, url).map_or_else(|| url.clone(), |(url, _)| url)
 }
 
 /// Names that [`set`] knows.
@@ -132,11 +132,11 @@ pub const FIELDS: &[&str] = &[
 ///
 /// # Errors
 /// A text is not of that form, or a field or its value is unknown.
-pub fn set(overrides: &mut Overrides, texts: &[String]) -> Result<(), String> {
+pub fn set_overrides(overrides: &mut Overrides, texts: &[String]) -> Result<(), String> {
     let mut entries: BTreeMap<&str, Value> = BTreeMap::new();
     for text in texts {
         let error = |message: String| format!("--override {text}: {message}");
-        let (component, field, value) = split(text).map_err(error)?;
+        let (component, field, value) = split_override(text).map_err(error)?;
         let entry = entries.entry(component).or_insert_with(|| to_json(overrides.get(component)));
         let value = match field {
             "size" => {
@@ -156,7 +156,7 @@ pub fn set(overrides: &mut Overrides, texts: &[String]) -> Result<(), String> {
         }
     }
     for (component, entry) in entries {
-        let entry: Override = json::parse("--override", entry.to_string().as_bytes())
+        let entry: Override = json::parse_json("--override", entry.to_string().as_bytes())
             .map_err(|error| format!("--override {component}.{}: {}", error.path, error.message))?;
         overrides.insert(component.to_owned(), entry);
     }
@@ -164,7 +164,7 @@ pub fn set(overrides: &mut Overrides, texts: &[String]) -> Result<(), String> {
 }
 
 /// Component, field and value.
-fn split(text: &str) -> Result<(&str, &'static str, &str), String> {
+fn split_override(text: &str) -> Result<(&str, &'static str, &str), String> {
     let form = || format!("write it as COMPONENT.FIELD=VALUE, where FIELD is one of {}", FIELDS.join(", "));
     let (path, value) = text.split_once('=').ok_or_else(form)?;
     let field = FIELDS
@@ -182,7 +182,7 @@ fn to_json(over: Option<&Override>) -> Value {
     let mut value = json!(over);
     let mut put = |pointer: &str, url: Option<&HttpUrl>| {
         if let (Some(slot), Some(url)) = (value.pointer_mut(pointer), url) {
-            *slot = url.for_request().into();
+            *slot = url.request_url().into();
         }
     };
     put("/url", over.url.as_ref());
@@ -213,12 +213,12 @@ mod tests {
             "kubelet.kind=tar.gz",
         ];
         for text in texts {
-            set(&mut overrides, &[text.to_owned()]).expect(text);
+            set_overrides(&mut overrides, &[text.to_owned()]).expect(text);
         }
         let kubelet = &overrides["kubelet"];
         assert_eq!(kubelet.size, Some(12));
         let url = kubelet.url.as_ref().expect("url");
-        assert_eq!(url.for_request(), "https://x.example/{version}/kubelet.exe?sig=s3cret");
+        assert_eq!(url.request_url(), "https://x.example/{version}/kubelet.exe?sig=s3cret");
         assert_eq!(kubelet.kind, Some(PayloadKind::TarGz));
         let signature = kubelet.signature.as_ref().expect("signature");
         assert_eq!(signature.kind, SignatureKind::Minisign);
@@ -239,7 +239,7 @@ mod tests {
             ("kubelet.sha256=aa", "64 lower-case hexadecimal digits"),
             ("kubelet.signature.key=cosign.pub", "the key `url` is missing"),
         ] {
-            let error = set(&mut Overrides::new(), &[text.to_owned()]).expect_err(text);
+            let error = set_overrides(&mut Overrides::new(), &[text.to_owned()]).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }
     }

@@ -5,7 +5,7 @@ const LONGEST: usize = 259;
 const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Backslashes only, none at the end but a drive's.
-pub fn normalize(path: &str) -> String {
+pub fn normalize_path(path: &str) -> String {
     let path = path.replace('/', r"\");
     let trimmed = path.trim_end_matches('\\');
     match trimmed.strip_suffix(':') {
@@ -15,19 +15,19 @@ pub fn normalize(path: &str) -> String {
 }
 
 /// The text by which paths are compared: two spellings of one path have the same.
-pub fn key(path: &str) -> String {
-    normalize(path).to_lowercase()
+pub fn normalize_key(path: &str) -> String {
+    normalize_path(path).to_lowercase()
 }
 
 /// The directory a normal path lies in; none for a drive.
-pub fn parent(path: &str) -> Option<String> {
+pub fn parent_path(path: &str) -> Option<String> {
     let (above, name) = path.rsplit_once('\\')?;
-    (!name.is_empty()).then(|| normalize(&format!(r"{above}\")))
+    (!name.is_empty()).then(|| normalize_path(&format!(r"{above}\")))
 }
 
 /// Every directory above a normal path, the nearest first.
-pub fn ancestors(path: &str) -> impl Iterator<Item = String> {
-    std::iter::successors(parent(path), |above| parent(above))
+pub fn list_ancestors(path: &str) -> impl Iterator<Item = String> {
+    std::iter::successors(parent_path(path), |above| parent_path(above))
 }
 
 /// Whether one key lies somewhere below the other.
@@ -47,7 +47,7 @@ pub fn file_name(path: &str) -> &str {
 }
 
 /// The file's name without suffix, in lower case.
-pub fn stem(path: &str) -> String {
+pub fn file_stem(path: &str) -> String {
     let name = file_name(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase()
 }
@@ -64,7 +64,7 @@ pub fn find_fault(path: &str) -> Option<String> {
     if path.encode_utf16().count() > LONGEST {
         return Some(format!("is longer than {LONGEST} characters"));
     }
-    normalize(&path[2..]).split('\\').skip(1).find_map(find_name_fault)
+    normalize_path(&path[2..]).split('\\').skip(1).find_map(find_name_fault)
 }
 
 fn find_name_fault(name: &str) -> Option<String> {
@@ -98,15 +98,15 @@ mod tests {
     #[test]
     fn spellings_of_one_path_have_one_key() {
         for spelling in [r"C:\K\kubelet.exe", "c:/k/kubelet.exe", r"C:\k\KUBELET.EXE\"] {
-            assert_eq!(key(spelling), r"c:\k\kubelet.exe");
+            assert_eq!(normalize_key(spelling), r"c:\k\kubelet.exe");
         }
-        assert_eq!(normalize(r"C:\"), r"C:\");
-        assert_eq!(normalize("C:/"), r"C:\");
+        assert_eq!(normalize_path(r"C:\"), r"C:\");
+        assert_eq!(normalize_path("C:/"), r"C:\");
     }
 
     #[test]
     fn climbs_to_the_drive() {
-        let above: Vec<String> = ancestors(r"C:\opt\cni\bin").collect();
+        let above: Vec<String> = list_ancestors(r"C:\opt\cni\bin").collect();
         assert_eq!(above, [r"C:\opt\cni", r"C:\opt", r"C:\"]);
         assert!(is_below(r"c:\opt\cni", r"c:\opt"));
         assert!(is_below(r"c:\opt", r"c:\"));

@@ -106,13 +106,14 @@ impl Plan {
     }
 
     /// Drops the warnings of artifacts that were pinned since.
-    pub fn forget_unpinned(&mut self) {
-        let unpinned: Vec<String> = self.unpinned().map(|artifact| artifact.component.clone()).collect();
+    pub fn drop_pin_warnings(&mut self) {
+        let unpinned: Vec<String> =
+            self.unpinned_artifacts().map(|artifact| artifact.component.clone()).collect();
         self.warnings.retain(|warning| warning.id != "unpinned" || unpinned.contains(&warning.subject));
     }
 
     /// Components without a digest that could decide which bytes are used.
-    pub fn unpinned(&self) -> impl Iterator<Item = &PlannedArtifact> {
+    pub fn unpinned_artifacts(&self) -> impl Iterator<Item = &PlannedArtifact> {
         self.artifacts().filter(|artifact| !artifact.is_pinned())
     }
 }
@@ -201,7 +202,7 @@ impl PlannedArtifact {
 
     /// `pinned (sha256, medium)` or `unpinned`.
     #[must_use]
-    pub fn pin_state(&self) -> String {
+    pub fn format_pin_state(&self) -> String {
         match self.digest() {
             Some(digest) => {
                 let algorithm = match digest.algorithm {

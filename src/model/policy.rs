@@ -79,7 +79,7 @@ pub struct AllowedHosts {
 
 impl AllowedHosts {
     #[must_use]
-    pub fn allow(&self, host: &str) -> bool {
+    pub fn allows_host(&self, host: &str) -> bool {
         self.patterns.iter().any(|pattern| matches_host(pattern, host))
     }
 }
@@ -201,7 +201,7 @@ mod tests {
             ("b.example", false),
             ("xb.example", false),
         ] {
-            assert_eq!(hosts.allow(host), allowed, "{host}");
+            assert_eq!(hosts.allows_host(host), allowed, "{host}");
         }
     }
 }

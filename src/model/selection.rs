@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::choice::{Delivery, HostAccess, Runtime, UpdateCategory};
-use super::overrides::{Overrides, mirrored};
+use super::overrides::{Overrides, find_mirror};
 use super::url::{HttpUrl, ProxyUrl};
 use super::value::{
     Cidr, DnsName, FileName, ImageReference, Ipv4Address, KbId, NoProxy, Registry, Sha256, VolumePlugin,
@@ -173,14 +173,14 @@ pub struct PackerChoice {
 
 impl ImageDefinition {
     /// Files beside the catalog's: updates, and those of volume plugins.
-    pub fn own_files(&self) -> impl Iterator<Item = OwnFile<'_>> {
+    pub fn user_files(&self) -> impl Iterator<Item = OwnFile<'_>> {
         let updates = self.updates.iter().flat_map(|updates| &updates.files);
         let updates = updates.map(|file| (file.kb.to_string(), &file.url, &file.sha256));
         let plugins = self.volume_plugins.iter().flat_map(|(plugin, files)| {
             files.iter().map(move |file| (format!("{plugin}/{}", file.file), &file.url, &file.sha256))
         });
         updates.chain(plugins).map(|(name, url, sha256)| {
-            let moved = mirrored(&self.overrides, url);
+            let moved = find_mirror(&self.overrides, url);
             OwnFile {
                 name,
                 sha256,
@@ -193,11 +193,11 @@ impl ImageDefinition {
 
     /// `self` where it says something, else `base`; lists and maps of both, `self` last and winning.
     #[must_use]
-    pub fn over(self, base: Self) -> Self {
+    pub fn merge_over(self, base: Self) -> Self {
         let packer = match (self.packer, base.packer) {
             (Some(mine), Some(theirs)) => Some(PackerChoice {
                 version: mine.version.or(theirs.version),
-                plugins: merged(theirs.plugins, mine.plugins),
+                plugins: merge_maps(theirs.plugins, mine.plugins),
             }),
             (mine, theirs) => mine.or(theirs),
         };
@@ -213,28 +213,28 @@ impl ImageDefinition {
             host_access: self.host_access.or(base.host_access),
             delivery: self.delivery.or(base.delivery),
             updates: self.updates.or(base.updates),
-            volume_plugins: merged(base.volume_plugins, self.volume_plugins),
-            features: joined(base.features, self.features),
+            volume_plugins: merge_maps(base.volume_plugins, self.volume_plugins),
+            features: join_lists(base.features, self.features),
             network: self.network.or(base.network),
-            mirrors: merged(base.mirrors, self.mirrors),
+            mirrors: merge_maps(base.mirrors, self.mirrors),
             images,
             proxy: self.proxy.or(base.proxy),
-            components: merged(base.components, self.components),
-            variables: merged(base.variables, self.variables),
+            components: merge_maps(base.components, self.components),
+            variables: merge_maps(base.variables, self.variables),
             packer,
-            overrides: merged(base.overrides, self.overrides),
+            overrides: merge_maps(base.overrides, self.overrides),
         }
     }
 }
 
-fn joined(mut base: Vec<String>, more: Vec<String>) -> Vec<String> {
+fn join_lists(mut base: Vec<String>, more: Vec<String>) -> Vec<String> {
     base.extend(more);
     base.sort();
     base.dedup();
     base
 }
 
-fn merged<K: Ord, V>(mut base: BTreeMap<K, V>, over: BTreeMap<K, V>) -> BTreeMap<K, V> {
+fn merge_maps<K: Ord, V>(mut base: BTreeMap<K, V>, over: BTreeMap<K, V>) -> BTreeMap<K, V> {
     base.extend(over);
     base
 }

@@ -35,31 +35,31 @@ impl Situation {
     /// Whether every condition that `when` gives holds. A range that cannot be read never holds.
     #[must_use]
     pub fn holds(&self, when: &When) -> bool {
-        listed(when.target.as_ref(), &self.target)
+        is_listed(when.target.as_ref(), &self.target)
             && when.image.is_none_or(|image| image == self.image)
-            && listed(when.windows.as_ref(), &self.windows)
+            && is_listed(when.windows.as_ref(), &self.windows)
             && in_range(when.kubernetes.as_ref(), Some(&self.kubernetes))
-            && listed(when.runtime.as_ref(), self.runtime.as_str())
+            && is_listed(when.runtime.as_ref(), self.runtime.as_str())
             && in_range(when.runtime_version.as_ref(), self.runtime_version.as_ref())
-            && listed(when.cni.as_ref(), &self.cni)
+            && is_listed(when.cni.as_ref(), &self.cni)
             && when.overlay.is_none_or(|overlay| overlay == self.overlay)
-            && listed(when.host_access.as_ref(), self.host_access.as_str())
-            && listed(when.delivery.as_ref(), self.delivery.as_str())
+            && is_listed(when.host_access.as_ref(), self.host_access.as_str())
+            && is_listed(when.delivery.as_ref(), self.delivery.as_str())
             && when.winrm.is_none_or(|transport| self.winrm == Some(transport))
-            && all(when.feature.as_ref(), |name| self.features.contains(name))
-            && all(when.component.as_ref(), |name| self.components.contains_key(name))
+            && match_names(when.feature.as_ref(), |name| self.features.contains(name))
+            && match_names(when.component.as_ref(), |name| self.components.contains_key(name))
     }
 }
 
 /// Whether every name is there, and none of those with a leading `!`.
-fn all(names: Option<&Vec<String>>, is_there: impl Fn(&str) -> bool) -> bool {
+fn match_names(names: Option<&Vec<String>>, is_there: impl Fn(&str) -> bool) -> bool {
     names.into_iter().flatten().all(|name| match name.strip_prefix('!') {
         Some(name) => !is_there(name),
         None => is_there(name),
     })
 }
 
-fn listed(names: Option<&Vec<String>>, name: &str) -> bool {
+fn is_listed(names: Option<&Vec<String>>, name: &str) -> bool {
     names.is_none_or(|names| {
         names.iter().any(|known| known.strip_prefix('!').map_or(known == name, |other| other != name))
     })

@@ -272,7 +272,7 @@ impl Target {
     }
 
     #[must_use]
-    pub fn variable(&self, name: &str) -> Option<&Variable> {
+    pub fn find_variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
     }
 }

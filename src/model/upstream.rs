@@ -44,7 +44,7 @@ impl Classify for UpstreamError {
 
 impl Upstream {
     #[must_use]
-    pub fn url(&self, minor: &str) -> String {
+    pub fn list_url(&self, minor: &str) -> String {
         self.url.replace("{minor}", minor)
     }
 
@@ -53,11 +53,11 @@ impl Upstream {
     ///
     /// # Errors
     /// Why it is no such list.
-    pub fn releases(&self, list: &[u8]) -> Result<Vec<Version>, String> {
+    pub fn parse_releases(&self, list: &[u8]) -> Result<Vec<Version>, String> {
         let mut versions = match self.kind {
             UpstreamKind::Newest => {
                 let text = std::str::from_utf8(list).unwrap_or_default().trim();
-                vec![self.version(text).ok_or("it names no release")?]
+                vec![self.parse_version(text).ok_or("it names no release")?]
             }
             UpstreamKind::GithubReleases => {
                 let list: Value =
@@ -65,7 +65,7 @@ impl Upstream {
                 let releases = list.as_array().ok_or("it is no list of releases")?;
                 let done = |release: &&Value| release["draft"] != true && release["prerelease"] != true;
                 let names = releases.iter().filter(done).filter_map(|release| release["tag_name"].as_str());
-                names.filter_map(|name| self.version(name)).collect()
+                names.filter_map(|name| self.parse_version(name)).collect()
             }
         };
         versions.sort();
@@ -73,7 +73,7 @@ impl Upstream {
         Ok(versions)
     }
 
-    fn version(&self, name: &str) -> Option<Version> {
+    fn parse_version(&self, name: &str) -> Option<Version> {
         let (before, after) = self.tag.split_once("{version}")?;
         let version: Version = name.strip_prefix(before)?.strip_suffix(after)?.parse().ok()?;
         // Any word is a version; a release has numbers.
@@ -91,14 +91,14 @@ mod tests {
     }
 
     fn said(upstream: &Upstream, list: &str) -> Result<Vec<String>, String> {
-        let versions = upstream.releases(list.as_bytes())?;
+        let versions = upstream.parse_releases(list.as_bytes())?;
         Ok(versions.iter().map(ToString::to_string).collect())
     }
 
     #[test]
     fn the_newest_release_of_a_line() {
         let upstream = upstream(UpstreamKind::Newest, "v{version}");
-        assert_eq!(upstream.url("1.36"), "https://example.test/1.36");
+        assert_eq!(upstream.list_url("1.36"), "https://example.test/1.36");
         assert_eq!(said(&upstream, "v1.36.9\n").unwrap(), ["1.36.9"]);
         for wrong in ["", "<html>", "1.36.9", "v1.36.9 v1.36.8", "vnext"] {
             assert_eq!(said(&upstream, wrong), Err("it names no release".to_owned()), "{wrong}");

@@ -71,7 +71,7 @@ fn is_secret_parameter(name: &str) -> bool {
 impl HttpUrl {
     /// The URL with its whole query, for the request alone.
     #[must_use]
-    pub fn for_request(&self) -> &str {
+    pub fn request_url(&self) -> &str {
         &self.text
     }
 
@@ -94,7 +94,7 @@ impl HttpUrl {
 
     /// The URL with placeholders such as `{version}` filled in.
     #[must_use]
-    pub fn fill(&self, fill: impl Fn(&str) -> String) -> Self {
+    pub fn fill_placeholders(&self, fill: impl Fn(&str) -> String) -> Self {
         Self { public: fill(self.as_str()).len(), text: fill(&self.text) }
     }
 }
@@ -116,10 +116,10 @@ impl FromStr for HttpUrl {
             return refuse("expected `https://` and a host");
         }
         let Ok(url) = Url::parse(text) else { return refuse("expected `https://` and a host") };
-        if url.host_str().is_none_or(str::is_empty) || authority(text).is_empty() {
+        if url.host_str().is_none_or(str::is_empty) || split_authority(text).is_empty() {
             return refuse("expected a host");
         }
-        if !url.username().is_empty() || url.password().is_some() || authority(text).contains('@') {
+        if !url.username().is_empty() || url.password().is_some() || split_authority(text).contains('@') {
             return refuse("expected no user and no password");
         }
         if url.fragment().is_some() {
@@ -205,7 +205,7 @@ pub fn strip_secrets(url: &str) -> String {
 
 /// Host of a URL, without port, as the HTTP client reads it. Empty for a text that is not a URL.
 #[must_use]
-pub fn host(url: &str) -> String {
+pub fn parse_host(url: &str) -> String {
     Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
 }
 
@@ -216,7 +216,7 @@ pub fn is_loopback(host: &str) -> bool {
     host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn authority(url: &str) -> &str {
+fn split_authority(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
@@ -230,7 +230,7 @@ pub fn file_name(url: &str) -> &str {
 
 /// A path of a URL as a server reads it: without query, `%2B` as `+`. None where that is no text.
 #[must_use]
-pub fn decoded(path: &str) -> Option<String> {
+pub fn decode_path(path: &str) -> Option<String> {
     let path = path.split(['?', '#']).next().unwrap_or(path);
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();
@@ -260,7 +260,7 @@ mod tests {
             ("https://Host.Example", "host.example"),
             ("kubelet.exe", ""),
         ] {
-            assert_eq!(host(url), expected);
+            assert_eq!(parse_host(url), expected);
         }
     }
 
@@ -303,7 +303,7 @@ mod tests {
         ] {
             let text = format!("https://a.example/x?{query}");
             let url: HttpUrl = text.parse().expect("url");
-            assert_eq!(url.for_request(), text);
+            assert_eq!(url.request_url(), text);
             assert!(url.has_secret());
             let written = format!("{url} {url:?} {}", serde_json::to_string(&url).expect("JSON"));
             assert!(!written.contains("s3cret"), "{written}");
@@ -355,7 +355,7 @@ mod tests {
             ("%zz", None),
             ("%ff", None),
         ] {
-            assert_eq!(decoded(path).as_deref(), expected, "{path}");
+            assert_eq!(decode_path(path).as_deref(), expected, "{path}");
         }
     }
 }

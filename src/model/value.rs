@@ -291,7 +291,7 @@ mod tests {
             }
         }
         let hex = "0".repeat(64);
-        let empty = crate::embedded::sha256(b"");
+        let empty = crate::embedded::sha256_hex(b"");
         refused::<Sha256>(&["", "0", &"G".repeat(64), &empty, &"A".repeat(64)]);
         refused::<Sha512>(&[&hex]);
         refused::<KbId>(&["KB12", "5058411", "kb5058411", "KB50584111", "KB505841x"]);

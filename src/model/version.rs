@@ -42,14 +42,14 @@ impl Version {
     /// # Panics
     /// If it is none, which a test of the caller would see.
     #[must_use]
-    pub fn literal(text: &'static str) -> Self {
+    pub fn from_literal(text: &'static str) -> Self {
         text.parse().expect("a version in the program's text is one")
     }
 
     /// The dotted numbers at the start.
     #[must_use]
     pub fn numbers(&self) -> Vec<u64> {
-        self.split().0
+        self.split_numbers().0
     }
 
     /// `1.20` of `1.20.0`.
@@ -64,10 +64,10 @@ impl Version {
 
     #[must_use]
     pub fn is_prerelease(&self) -> bool {
-        is_prerelease(self.split().1)
+        is_prerelease(self.split_numbers().1)
     }
 
-    fn split(&self) -> (Vec<u64>, &str) {
+    fn split_numbers(&self) -> (Vec<u64>, &str) {
         let end = self.0.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(self.0.len());
         let (head, rest) = self.0.split_at(end);
         (head.split('.').filter_map(|part| part.parse().ok()).collect(), rest)
@@ -121,7 +121,7 @@ impl fmt::Display for Version {
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
-        let ((a, a_rest), (b, b_rest)) = (self.split(), other.split());
+        let ((a, a_rest), (b, b_rest)) = (self.split_numbers(), other.split_numbers());
         let length = a.len().max(b.len());
         let at = |numbers: &[u64], index: usize| numbers.get(index).copied().unwrap_or(0);
         (0..length)
@@ -145,11 +145,11 @@ fn compare_rest(a: &str, b: &str) -> Ordering {
         rest if is_prerelease(rest) => 0,
         _ => 2,
     };
-    rank(a).cmp(&rank(b)).then_with(|| chunks(a).cmp(&chunks(b)))
+    rank(a).cmp(&rank(b)).then_with(|| split_chunks(a).cmp(&split_chunks(b)))
 }
 
 /// Runs of digits as numbers, everything else as text, so that `flannel10` follows `flannel9`.
-fn chunks(text: &str) -> Vec<(u64, &str)> {
+fn split_chunks(text: &str) -> Vec<(u64, &str)> {
     let mut result = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -194,7 +194,7 @@ impl VersionRange {
 
     #[must_use]
     pub fn contains(&self, version: &Version) -> bool {
-        let release = release_of(version);
+        let release = strip_prerelease(version);
         self.alternatives.iter().any(|all| {
             all.iter().all(|(operator, bound)| {
                 let order = if bound.is_prerelease() { version.cmp(bound) } else { release.cmp(bound) };
@@ -215,18 +215,18 @@ impl VersionRange {
         let bounds = || self.alternatives.iter().chain(&other.alternatives).flatten();
         let mut probes: Vec<Version> = bounds().map(|(_, bound)| bound.clone()).collect();
         // Just above a bound lies its `.0.0.0.1`; below every bound lies 0.
-        probes.extend(bounds().map(|(_, bound)| Version(format!("{}.0.0.0.1", numeric(bound)))));
+        probes.extend(bounds().map(|(_, bound)| Version(format!("{}.0.0.0.1", format_numbers(bound)))));
         probes.push(Version("0".to_owned()));
         probes.iter().any(|probe| self.contains(probe) && other.contains(probe))
     }
 }
 
-fn numeric(version: &Version) -> String {
+fn format_numbers(version: &Version) -> String {
     version.numbers().iter().map(u64::to_string).collect::<Vec<_>>().join(".")
 }
 
-fn release_of(version: &Version) -> Version {
-    if version.is_prerelease() { Version(numeric(version)) } else { version.clone() }
+fn strip_prerelease(version: &Version) -> Version {
+    if version.is_prerelease() { Version(format_numbers(version)) } else { version.clone() }
 }
 
 impl FromStr for VersionRange {

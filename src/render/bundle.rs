@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::embedded::{Tree, sha256};
-use crate::guest::{Guest, plan_json};
+use crate::embedded::{Tree, sha256_hex};
+use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::model::resource::CertificateStore;
 use crate::scripts::INSTALL;
 
-use super::{RenderError, Workspace, context, hcl, payload};
+use super::{RenderError, Workspace, build_context, hcl, payload};
 
 /// Names of a bundle's archive and of the file with its checksum.
 #[must_use]
@@ -23,15 +23,15 @@ pub fn archive_names(plan: &Plan) -> [String; 2] {
     [name, checksum]
 }
 
-pub(super) fn bundle(
+pub(super) fn render_bundle(
     plan: &Plan,
     lock: &Lock,
     guest: &Guest,
     packer: &Tree,
     provisioners: &Tree,
 ) -> Result<Workspace, RenderError> {
-    let guest_plan = plan_json(&guest.plan);
-    let mut files: BTreeMap<String, Vec<u8>> = payload::files(&guest_plan, provisioners)
+    let guest_plan = format_plan(&guest.plan);
+    let mut files: BTreeMap<String, Vec<u8>> = payload::list_files(&guest_plan, provisioners)
         .into_iter()
         .map(|(name, bytes)| (name, bytes.to_vec()))
         .collect();
@@ -54,10 +54,10 @@ pub(super) fn bundle(
     }
     files.insert(
         "README.md".to_owned(),
-        hcl::render_template(packer, "bundle.md", &context(plan))?.into_bytes(),
+        hcl::render_template(packer, "bundle.md", &build_context(plan))?.into_bytes(),
     );
     let lock_text = lock.encode();
-    let digest = sha256(lock_text.as_bytes());
+    let digest = sha256_hex(lock_text.as_bytes());
     files.insert("imagegen.lock.json".to_owned(), lock_text.into_bytes());
-    Ok(Workspace { files, payload: sha256(guest_plan.as_bytes()), lock: digest })
+    Ok(Workspace { files, payload: sha256_hex(guest_plan.as_bytes()), lock: digest })
 }

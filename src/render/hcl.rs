@@ -13,7 +13,7 @@ use super::RenderError;
 /// A template as Tera reads it. In the file every tag stands in a comment of its own line
 /// (`#{% if has.x %}`), so that the file is valid HCL; the line must not leave a blank one behind.
 #[must_use]
-pub fn template(source: &str) -> String {
+pub fn convert_template(source: &str) -> String {
     let mut text = String::with_capacity(source.len());
     for line in source.lines() {
         if let Some(tag) = line.trim_start().strip_prefix("#{%") {
@@ -34,7 +34,7 @@ pub(super) fn render_template(packer: &Tree, path: &str, context: &Value) -> Res
     let source = std::str::from_utf8(bytes).map_err(|invalid| error(invalid.to_string()))?;
     let context = Context::from_serialize(context).map_err(|invalid| error(invalid.to_string()))?;
     let text = Tera::new()
-        .render_str(&template(source), &context, false)
+        .render_str(&convert_template(source), &context, false)
         .map_err(|invalid| error(invalid.to_string()))?;
     Ok(join_lines(text.lines().map(str::to_owned).collect()))
 }
@@ -43,7 +43,7 @@ pub(super) fn render_template(packer: &Tree, path: &str, context: &Value) -> Res
 /// empty, and aligns the rest as `packer fmt` does.
 pub(super) fn select_arguments(text: &str, is_declared: impl Fn(&str) -> bool) -> String {
     let undeclared = |line: &str| {
-        let variable = argument(line).and_then(|(_, _, value)| value.strip_prefix("var."));
+        let variable = split_argument(line).and_then(|(_, _, value)| value.strip_prefix("var."));
         variable.is_some_and(|name| name.chars().all(is_name_character) && !is_declared(name))
     };
     let mut lines: Vec<String> = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn select_arguments(text: &str, is_declared: impl Fn(&str) -> bool) -
 }
 
 /// Indentation, name and value of a line that holds one argument.
-fn argument(line: &str) -> Option<(&str, &str, &str)> {
+fn split_argument(line: &str) -> Option<(&str, &str, &str)> {
     let name = line.trim_start();
     let indent = &line[..line.len() - name.len()];
     let (name, value) = name.split_once('=')?;
@@ -73,11 +73,11 @@ fn is_name_character(character: char) -> bool {
 
 /// Neighbouring arguments on one line each have their `=` in one column.
 fn align_arguments(lines: &mut [String]) {
-    let is_argument = |line: &String| argument(line).is_some() && !line.ends_with(['{', '(', '[']);
+    let is_argument = |line: &String| split_argument(line).is_some() && !line.ends_with(['{', '(', '[']);
     for group in lines.chunk_by_mut(|a, b| is_argument(a) && is_argument(b)) {
-        let width = group.iter().filter_map(|line| Some(argument(line)?.1.len())).max().unwrap_or(0);
+        let width = group.iter().filter_map(|line| Some(split_argument(line)?.1.len())).max().unwrap_or(0);
         for line in group {
-            if let Some((indent, name, value)) = argument(line) {
+            if let Some((indent, name, value)) = split_argument(line) {
                 *line = format!("{indent}{name:width$} = {value}");
             }
         }
@@ -101,39 +101,39 @@ fn join_lines(lines: Vec<String>) -> String {
 }
 
 /// `variables.pkr.hcl`
-pub(super) fn variables(declared: &[&Variable]) -> String {
-    let blocks: Vec<String> = declared.iter().map(|variable| declaration(variable)).collect();
+pub(super) fn render_variables(declared: &[&Variable]) -> String {
+    let blocks: Vec<String> = declared.iter().map(|variable| render_variable(variable)).collect();
     blocks.join("\n")
 }
 
-fn declaration(variable: &Variable) -> String {
+fn render_variable(variable: &Variable) -> String {
     let mut text = format!(
         "variable \"{}\" {{\n  type        = {}\n  description = {}\n",
         variable.name,
         variable.kind.as_str(),
-        literal(&variable.description)
+        quote_string(&variable.description)
     );
     if variable.sensitive {
         text.push_str("  sensitive   = true\n");
     }
-    for (condition, message) in validations(variable) {
+    for (condition, message) in list_validations(variable) {
         // Writing to a String cannot fail.
         let _ = write!(
             text,
             "\n  validation {{\n    condition     = {condition}\n    error_message = {}\n  }}\n",
-            literal(&format!("The {} {message}.", variable.name))
+            quote_string(&format!("The {} {message}.", variable.name))
         );
     }
     text.push_str("}\n");
     text
 }
 
-fn validations(variable: &Variable) -> Vec<(String, String)> {
+fn list_validations(variable: &Variable) -> Vec<(String, String)> {
     let name = format!("var.{}", variable.name);
     let mut conditions = Vec::new();
     let mut add = |condition: String, message: String| conditions.push((condition, message));
     if let Some(pattern) = &variable.pattern {
-        let pattern_literal = literal(pattern);
+        let pattern_literal = quote_string(pattern);
         let condition = if variable.kind == VariableType::StringList {
             format!("alltrue([for item in {name} : can(regex({pattern_literal}, item))])")
         } else {
@@ -142,7 +142,7 @@ fn validations(variable: &Variable) -> Vec<(String, String)> {
         add(condition, format!("must match {pattern}"));
     }
     if let Some(allowed) = &variable.one_of {
-        let list: Vec<String> = allowed.iter().map(|value| literal(value)).collect();
+        let list: Vec<String> = allowed.iter().map(|value| quote_string(value)).collect();
         add(
             format!("contains([{}], {name})", list.join(", ")),
             format!("must be one of {}", allowed.join(", ")),
@@ -167,7 +167,7 @@ fn validations(variable: &Variable) -> Vec<(String, String)> {
 }
 
 /// A quoted HCL string in which nothing is interpolated.
-fn literal(text: &str) -> String {
+fn quote_string(text: &str) -> String {
     let mut quoted = String::from("\"");
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
@@ -198,7 +198,7 @@ mod tests {
         let render = |x: bool| {
             let mut context = Context::new();
             context.insert("x", &x);
-            let text = Tera::new().render_str(&template(source), &context, false).expect("rendered");
+            let text = Tera::new().render_str(&convert_template(source), &context, false).expect("rendered");
             join_lines(text.lines().map(str::to_owned).collect())
         };
         assert_eq!(render(true), "a {\n  b = 1\n}\n");
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn literals_interpolate_nothing() {
         for text in ["plain", "a \"b\"", r"C:\k", "${env(\"HOME\")}", "%{ if true }", "$%{", "$", "ä\tb\n"] {
-            let hcl = format!("x = {}\n", literal(text));
+            let hcl = format!("x = {}\n", quote_string(text));
             let body: hcl_edit::structure::Body = hcl.parse().expect(text);
             let attribute = body.get_attribute("x").expect("attribute");
             let value = attribute.value.as_str().map(str::to_owned);

@@ -8,17 +8,17 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 use crate::embedded::{SCRIPTS_ZIP, Tree};
-use crate::guest::script_files;
+use crate::guest::list_script_files;
 
 /// What goes into a guest, by its path below `C:\imagegen`.
-pub(super) fn files<'a>(guest_plan: &'a str, provisioners: &'a Tree) -> BTreeMap<String, &'a [u8]> {
-    let mut files = script_files(provisioners);
+pub(super) fn list_files<'a>(guest_plan: &'a str, provisioners: &'a Tree) -> BTreeMap<String, &'a [u8]> {
+    let mut files = list_script_files(provisioners);
     files.insert("guest-plan.json".to_owned(), guest_plan.as_bytes());
     files
 }
 
 /// An archive with the same bytes for the same files: the scripts in order, then the guest plan.
-pub(super) fn archive(guest_plan: &str, provisioners: &Tree) -> ZipResult<Vec<u8>> {
+pub(super) fn pack_archive(guest_plan: &str, provisioners: &Tree) -> ZipResult<Vec<u8>> {
     // No times, one mode: nothing of the machine that renders shows.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
@@ -29,7 +29,7 @@ pub(super) fn archive(guest_plan: &str, provisioners: &Tree) -> ZipResult<Vec<u8
     if provisioners.is_embedded() {
         zip.merge_archive(ZipArchive::new(Cursor::new(SCRIPTS_ZIP))?)?;
     } else {
-        for (name, bytes) in script_files(provisioners) {
+        for (name, bytes) in list_script_files(provisioners) {
             zip.start_file(name, options)?;
             zip.write_all(bytes)?;
         }
@@ -45,9 +45,9 @@ mod tests {
 
     #[test]
     fn scripts_that_were_packed_in_advance_give_the_same_archive() {
-        let embedded = Tree::provisioners();
-        let loaded = Tree::loaded("loaded".to_owned(), embedded.files());
+        let embedded = Tree::embedded_provisioners();
+        let loaded = Tree::from_files("loaded".to_owned(), embedded.files());
         // Not `assert_eq`: it would print them.
-        assert!(archive("{}", &embedded).unwrap() == archive("{}", &loaded).unwrap());
+        assert!(pack_archive("{}", &embedded).unwrap() == pack_archive("{}", &loaded).unwrap());
     }
 }

@@ -54,7 +54,7 @@ pub fn plan_tool(
     let name = format!("{}_{}", platform.os, platform.arch);
     own.pins.retain(|pin| pin.platform.as_ref().is_none_or(|known| *known == name));
     for release in &mut own.releases {
-        release.url = release.url.fill(|text| platform.fill(text));
+        release.url = release.url.fill_placeholders(|text| platform.fill(text));
         for member in &mut release.members {
             member.member = platform.fill(&member.member);
             member.file = platform.fill(&member.file);
@@ -73,20 +73,20 @@ pub fn plan_artifact(
     version: &Version,
     overrides: &Overrides,
 ) -> Result<(PlannedArtifact, Vec<Warning>), Finding> {
-    let mut artifact = plan(component, version)?;
-    let warnings = super::overrides::apply(&mut artifact, overrides);
+    let mut artifact = plan_release(component, version)?;
+    let warnings = super::overrides::apply_overrides(&mut artifact, overrides);
     Ok((artifact, warnings))
 }
 
-fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Finding> {
+fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtifact, Finding> {
     let pins: Vec<&Pin> =
-        component.pins.iter().filter(|pin| pin.version == *version && pin.usable()).collect();
+        component.pins.iter().filter(|pin| pin.version == *version && pin.is_usable()).collect();
     let release = component.releases.iter().find(|release| release.versions.contains(version));
     let Some(release) = release else {
         return Err(Finding::new(
             "version-unknown",
             format!("no release of {} holds version {version}", component.name),
-            latest(component),
+            suggest_version(component),
         )
         .with_subject(&component.name)
         .with_source(format!("manifests/components/{}.json", component.name)));
@@ -111,11 +111,11 @@ fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Fin
         version: version.clone(),
         file: file_name(&url).to_owned(),
         size: at_url.iter().find_map(|pin| pin.size),
-        digests: digests(&at_url),
+        digests: select_digests(&at_url),
         kind: release.kind,
-        members: members(release, version),
-        checksums: checksums(release, version),
-        signatures: signatures(release, version),
+        members: fill_members(release, version),
+        checksums: fill_checksums(release, version),
+        signatures: fill_signatures(release, version),
         authenticode: release.authenticode.clone(),
         headers: BTreeMap::new(),
         evidence: Vec::new(),
@@ -125,15 +125,15 @@ fn plan(component: &Component, version: &Version) -> Result<PlannedArtifact, Fin
     })
 }
 
-fn latest(component: &Component) -> String {
-    match component.pins.iter().filter(|pin| pin.usable()).map(|pin| &pin.version).max() {
+fn suggest_version(component: &Component) -> String {
+    match component.pins.iter().filter(|pin| pin.is_usable()).map(|pin| &pin.version).max() {
         Some(version) => format!("choose one that is, such as `--component {}={version}`", component.name),
         None => format!("see `imagegen list components {}`", component.name),
     }
 }
 
 /// The best attested digest of each algorithm, SHA-256 first because every Windows tool knows it.
-fn digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
+fn select_digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
     let mut sorted = pins.to_vec();
     sorted.sort_by(|a, b| a.algorithm.cmp(&b.algorithm).then(b.confidence.cmp(&a.confidence)));
     sorted.dedup_by_key(|pin| pin.algorithm);
@@ -141,7 +141,7 @@ fn digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
         .into_iter()
         .filter_map(|pin| {
             Some(PinnedDigest {
-                algorithm: pin.algorithm.pin()?,
+                algorithm: pin.algorithm.pin_algorithm()?,
                 digest: pin.digest.clone(),
                 confidence: pin.confidence,
                 source: pin.source.clone(),
@@ -150,7 +150,7 @@ fn digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
         .collect()
 }
 
-fn members(release: &Release, version: &Version) -> Vec<Member> {
+fn fill_members(release: &Release, version: &Version) -> Vec<Member> {
     release
         .members
         .iter()
@@ -158,7 +158,7 @@ fn members(release: &Release, version: &Version) -> Vec<Member> {
         .collect()
 }
 
-fn checksums(release: &Release, version: &Version) -> Vec<ChecksumFile> {
+fn fill_checksums(release: &Release, version: &Version) -> Vec<ChecksumFile> {
     release
         .checksums
         .iter()
@@ -166,7 +166,7 @@ fn checksums(release: &Release, version: &Version) -> Vec<ChecksumFile> {
         .collect()
 }
 
-fn signatures(release: &Release, version: &Version) -> Vec<Signature> {
+fn fill_signatures(release: &Release, version: &Version) -> Vec<Signature> {
     release
         .signatures
         .iter()
@@ -182,7 +182,7 @@ fn signatures(release: &Release, version: &Version) -> Vec<Signature> {
 }
 
 pub(super) fn fill_url(pattern: &HttpUrl, version: &Version) -> HttpUrl {
-    pattern.fill(|text| fill(text, version))
+    pattern.fill_placeholders(|text| fill(text, version))
 }
 
 pub(super) fn fill(pattern: &str, version: &Version) -> String {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn planned(version: &str) -> PlannedArtifact {
-        plan(&component(), &version.parse().expect("version")).expect("planned")
+        plan_release(&component(), &version.parse().expect("version")).expect("planned")
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn versions_outside_every_release_are_refused() {
-        let refusal = plan(&component(), &"2.0.0".parse().expect("version")).expect_err("refused");
+        let refusal = plan_release(&component(), &"2.0.0".parse().expect("version")).expect_err("refused");
         assert_eq!(refusal.message, "no release of thing holds version 2.0.0");
         assert_eq!(refusal.remedy, "choose one that is, such as `--component thing=1.6.0`");
     }

@@ -16,7 +16,7 @@ use crate::model::windows::WindowsRelease;
 
 use super::refusal::{self, ResolveError};
 
-pub(super) fn windows(
+pub(super) fn choose_windows(
     catalog: &Catalog,
     line: &KubernetesLine,
     kubernetes: &Version,
@@ -31,11 +31,11 @@ pub(super) fn windows(
         .collect();
     let Some(asked) = selection.windows.as_deref() else {
         let default = supported.first().copied().unwrap_or("2019");
-        return Ok(catalog.windows(default)?);
+        return Ok(catalog.load_windows_release(default)?);
     };
-    let windows = catalog.windows(asked)?;
+    let windows = catalog.load_windows_release(asked)?;
     if !supported.contains(&asked) {
-        let later = refusal::lines_with_windows(catalog, asked);
+        let later = refusal::find_lines_with_windows(catalog, asked);
         refusals.push(
             Finding::new(
                 "windows-unsupported",
@@ -55,7 +55,7 @@ pub(super) fn windows(
     Ok(windows)
 }
 
-pub(super) fn runtime(
+pub(super) fn choose_runtime(
     line: &KubernetesLine,
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
@@ -78,7 +78,7 @@ pub(super) fn runtime(
     chosen
 }
 
-pub(super) fn host_access(
+pub(super) fn choose_host_access(
     catalog: &Catalog,
     line: &KubernetesLine,
     runtime: Runtime,
@@ -95,7 +95,7 @@ pub(super) fn host_access(
     let Some(asked) = selection.host_access else { return Ok(default) };
     let known = line.host_access.iter().any(|choice| choice.name == asked.as_str());
     if !known {
-        let range = refusal::lines_with_host_access(catalog, asked)?;
+        let range = refusal::find_lines_with_host_access(catalog, asked)?;
         refusals.push(
             Finding::new(
                 "host-access-unsupported",
@@ -114,7 +114,7 @@ pub(super) fn host_access(
     Ok(asked)
 }
 
-pub(super) fn pause(
+pub(super) fn choose_pause_image(
     line: &KubernetesLine,
     windows: &WindowsRelease,
     selection: &ImageDefinition,
@@ -151,7 +151,7 @@ pub(super) fn pause(
     image
 }
 
-pub(super) fn packer(
+pub(super) fn plan_packer(
     target: &Target,
     packer: &Version,
     selection: &ImageDefinition,
@@ -186,14 +186,11 @@ pub(super) fn packer(
     }
     Some(PlannedPacker {
         version: choice.version.unwrap_or_else(|| packer.clone()),
-        plugins: plugins
-            .iter()
-            .map(|plugin| planned_plugin(plugin, choice.plugins.get(&plugin.name)))
-            .collect(),
+        plugins: plugins.iter().map(|plugin| plan_plugin(plugin, choice.plugins.get(&plugin.name))).collect(),
     })
 }
 
-fn planned_plugin(plugin: &Plugin, version: Option<&Version>) -> PlannedPlugin {
+fn plan_plugin(plugin: &Plugin, version: Option<&Version>) -> PlannedPlugin {
     PlannedPlugin {
         name: plugin.name.clone(),
         source: plugin.address.clone(),

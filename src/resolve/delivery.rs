@@ -8,9 +8,13 @@ use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::selection::{ImageDefinition, OwnFile};
 use crate::model::target::Target;
-use crate::model::url::host;
+use crate::model::url::parse_host;
 
-pub(super) fn choose(target: &Target, selection: &ImageDefinition, refusals: &mut Vec<Finding>) -> Delivery {
+pub(super) fn choose_delivery(
+    target: &Target,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Finding>,
+) -> Delivery {
     let ways = target.delivery().as_slice();
     let default = *target.delivery().first();
     let delivery = selection.delivery.unwrap_or(default);
@@ -36,7 +40,7 @@ pub(super) fn choose(target: &Target, selection: &ImageDefinition, refusals: &mu
 }
 
 /// What the way of delivery cannot do for what is planned.
-pub(super) fn check(
+pub(super) fn check_delivery(
     delivery: Delivery,
     selection: &ImageDefinition,
     groups: &[PlannedGroup],
@@ -44,14 +48,14 @@ pub(super) fn check(
 ) -> Vec<Warning> {
     let artifacts = || groups.iter().flat_map(|group| &group.artifacts);
     match delivery {
-        Delivery::Media => without_network(selection, refusals),
+        Delivery::Media => check_offline_media(selection, refusals),
         Delivery::Mirror => {
             let mut elsewhere: BTreeSet<String> = artifacts()
-                .filter(|artifact| !served_by_provider(artifact, selection))
-                .map(|artifact| host(&artifact.url))
+                .filter(|artifact| !is_served_by_provider(artifact, selection))
+                .map(|artifact| parse_host(&artifact.url))
                 .collect();
-            let own: Vec<OwnFile<'_>> = selection.own_files().filter(|file| !file.moved).collect();
-            elsewhere.extend(own.iter().map(|file| host(&file.url)));
+            let own: Vec<OwnFile<'_>> = selection.user_files().filter(|file| !file.moved).collect();
+            elsewhere.extend(own.iter().map(|file| parse_host(&file.url)));
             if !elsewhere.is_empty() {
                 let hosts: Vec<String> = elsewhere.into_iter().collect();
                 refusals.push(
@@ -70,15 +74,15 @@ pub(super) fn check(
     if delivery == Delivery::Media {
         return Vec::new();
     }
-    secret_urls(selection, groups, refusals);
-    artifacts().filter(|artifact| !artifact.headers.is_empty()).map(without_headers).collect()
+    check_secret_urls(selection, groups, refusals);
+    artifacts().filter(|artifact| !artifact.headers.is_empty()).map(warn_dropped_headers).collect()
 }
 
 /// The guest reads its plan from a file, and a file holds no signature or token of a URL.
-fn secret_urls(selection: &ImageDefinition, groups: &[PlannedGroup], refusals: &mut Vec<Finding>) {
+fn check_secret_urls(selection: &ImageDefinition, groups: &[PlannedGroup], refusals: &mut Vec<Finding>) {
     let artifacts = groups.iter().flat_map(|group| &group.artifacts);
     let artifacts = artifacts.map(|artifact| (artifact.component.clone(), artifact.url.clone()));
-    let files = selection.own_files().map(|file| (file.name, file.url));
+    let files = selection.user_files().map(|file| (file.name, file.url));
     for (name, url) in artifacts.chain(files).filter(|(_, url)| url.has_secret()) {
         refusals.push(
             Finding::new(
@@ -92,7 +96,7 @@ fn secret_urls(selection: &ImageDefinition, groups: &[PlannedGroup], refusals: &
     }
 }
 
-fn served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -> bool {
+fn is_served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -> bool {
     let own = selection.overrides.get(&artifact.component);
     own.is_some_and(|own| own.url.is_some())
         || selection
@@ -104,7 +108,7 @@ fn served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -
 }
 
 /// With media the machine has no network: refuse plans that need it.
-fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
+fn check_offline_media(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
     let updates = selection.updates.as_ref();
     if updates.is_some_and(|updates| !updates.kbs.is_empty() || !updates.categories.is_empty()) {
         refusals.push(
@@ -134,7 +138,7 @@ fn without_network(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
     }
 }
 
-fn without_headers(artifact: &PlannedArtifact) -> Warning {
+fn warn_dropped_headers(artifact: &PlannedArtifact) -> Warning {
     Warning {
         id: "guest-headers".to_owned(),
         subject: artifact.component.clone(),
@@ -142,7 +146,7 @@ fn without_headers(artifact: &PlannedArtifact) -> Warning {
             "{} {}: the guest sends no headers, so {} must serve it to the guest without them",
             artifact.component,
             artifact.version,
-            host(&artifact.url)
+            parse_host(&artifact.url)
         ),
     }
 }

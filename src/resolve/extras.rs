@@ -4,23 +4,23 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
 use crate::model::choice::Runtime;
 use crate::model::feature::Feature;
-use crate::model::names::did_you_mean;
+use crate::model::names::format_suggestion;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
-use crate::model::url::{HttpUrl, host, is_loopback};
+use crate::model::url::{HttpUrl, is_loopback, parse_host};
 
 use super::refusal::ResolveError;
 
 /// The selected features, in the order of the catalog.
-pub(super) fn features(
+pub(super) fn choose_features(
     catalog: &Catalog,
     situation: &Situation,
     refusals: &mut Vec<Finding>,
 ) -> Result<Vec<Feature>, ResolveError> {
-    let known = catalog.features()?;
+    let known = catalog.load_features()?;
     for name in &situation.features {
         if !known.iter().any(|feature| feature.name == *name) {
-            let suggestion = did_you_mean(name, known.iter().map(|feature| feature.name.as_str()));
+            let suggestion = format_suggestion(name, known.iter().map(|feature| feature.name.as_str()));
             return Err(CatalogError::Unknown { what: "feature", name: name.clone(), suggestion }.into());
         }
     }
@@ -43,7 +43,7 @@ pub(super) fn features(
 }
 
 /// Images are pulled by containerd's own client.
-pub(super) fn images(selection: &ImageDefinition, runtime: Runtime, refusals: &mut Vec<Finding>) {
+pub(super) fn check_images(selection: &ImageDefinition, runtime: Runtime, refusals: &mut Vec<Finding>) {
     if runtime == Runtime::Docker && !selection.images.is_empty() {
         refusals.push(
             Finding::new(
@@ -58,8 +58,8 @@ pub(super) fn images(selection: &ImageDefinition, runtime: Runtime, refusals: &m
 }
 
 /// Files that the guest downloads by itself: over HTTPS, and an update as a package of its own.
-pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
-    let is_https = |url: &HttpUrl| url.is_https() || is_loopback(&host(url));
+pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
+    let is_https = |url: &HttpUrl| url.is_https() || is_loopback(&parse_host(url));
     let updates = selection.updates.iter().flat_map(|updates| &updates.files);
     for file in updates.filter(|file| !is_https(&file.url) || !file.url.to_lowercase().ends_with(".msu")) {
         refusals.push(
@@ -99,7 +99,7 @@ pub(super) fn check(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
 }
 
 /// Packer and its plugins are fetched: a version that no release holds has no address.
-pub(super) fn packer_versions(
+pub(super) fn check_packer_versions(
     catalog: &Catalog,
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
@@ -109,7 +109,7 @@ pub(super) fn packer_versions(
     let plugins = choice.plugins.iter().map(|(name, version)| (format!("packer-plugin-{name}"), version));
     let names = catalog.component_names();
     for (name, version) in packer.chain(plugins).filter(|(name, _)| names.contains(name)) {
-        let component = catalog.component(&name)?;
+        let component = catalog.load_component(&name)?;
         if !component.releases.iter().any(|release| release.versions.contains(version)) {
             let ranges: Vec<&str> =
                 component.releases.iter().map(|release| release.versions.as_str()).collect();

@@ -42,16 +42,16 @@ pub(super) struct Inputs<'a> {
     pub updated: &'a BTreeMap<String, Version>,
 }
 
-pub(super) fn choose(
+pub(super) fn choose_groups(
     inputs: Inputs<'_>,
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Vec<PlannedGroup>, ResolveError> {
     let Inputs { catalog, situation, network, selection, .. } = inputs;
-    let contents = with_own_contents(inputs, catalog.contents()?.groups)?;
+    let contents = with_own_contents(inputs, catalog.load_contents()?.groups)?;
     let mut used = BTreeSet::new();
     let mut groups: Vec<PlannedGroup> = Vec::new();
-    overrides::check(&selection.overrides, refusals);
+    overrides::check_overrides(&selection.overrides, refusals);
     for group in &contents {
         let named = || {
             group.alternatives.iter().flatten().any(|part| selection.components.contains_key(&part.component))
@@ -64,7 +64,7 @@ pub(super) fn choose(
             continue;
         }
         used.extend(group.alternatives.iter().flatten().map(|part| part.component.clone()));
-        if let Some(planned) = choose_one(inputs, group, warnings, refusals)? {
+        if let Some(planned) = choose_group(inputs, group, warnings, refusals)? {
             groups.push(planned);
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn choose(
     let elsewhere = |key: &str| is_prefix(key) || overrides::is_script(key) || is_tool(key);
     let unused = |key: &&String| !elsewhere(key) && !planned(key);
     for name in selection.overrides.keys().filter(unused) {
-        catalog.component(name)?;
+        catalog.load_component(name)?;
         refusals.push(
             Finding::new(
                 "override-unused",
@@ -89,7 +89,7 @@ pub(super) fn choose(
     }
     for name in selection.components.keys().filter(|name| !used.contains(*name) && *name != "pause") {
         // Unknown names are the catalog's error, with its suggestion.
-        catalog.component(name)?;
+        catalog.load_component(name)?;
         refusals.push(
             Finding::new(
                 "component-unused",
@@ -120,7 +120,7 @@ fn with_own_contents(inputs: Inputs<'_>, mut groups: Vec<Group>) -> Result<Vec<G
         if name == "pause" || groups.iter().any(is_in) {
             continue;
         }
-        let component = inputs.catalog.component(name)?;
+        let component = inputs.catalog.load_component(name)?;
         groups.extend(component.contents.as_ref().map(|own| Group::of_component(name, own)));
     }
     Ok(groups)
@@ -133,7 +133,7 @@ struct Alternative {
     rank: (std::cmp::Reverse<usize>, usize),
 }
 
-fn choose_one(
+fn choose_group(
     inputs: Inputs<'_>,
     group: &Group,
     warnings: &mut Vec<Warning>,
@@ -175,8 +175,8 @@ fn choose_one(
     };
     warnings.extend(said);
     let is_component = group.alternatives.iter().flatten().any(|part| part.component == group.name);
-    let component = is_component.then(|| catalog.component(&group.name)).transpose()?;
-    let choice = component.as_ref().and_then(|component| component.choice(line.minor));
+    let component = is_component.then(|| catalog.load_component(&group.name)).transpose()?;
+    let choice = component.as_ref().and_then(|component| component.find_choice(line.minor));
     let chosen = selection.components.contains_key(&group.name);
     Ok(artifacts.first().map(|first| PlannedGroup {
         name: group.name.clone(),
@@ -203,8 +203,8 @@ fn plan_part(
     refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedArtifact>, ResolveError> {
     let Inputs { catalog, line, situation, selection, updated, .. } = inputs;
-    let component = catalog.component(&part.component)?;
-    let choice = component.choice(line.minor);
+    let component = catalog.load_component(&part.component)?;
+    let choice = component.find_choice(line.minor);
     let version = if part.follows_kubernetes {
         Some(situation.kubernetes.clone())
     } else {
@@ -233,7 +233,11 @@ fn plan_part(
                     "{} {version} is outside `{}`, what Kubernetes {} works with",
                     part.component, choice.allowed, line.minor
                 ),
-                format!("choose `--component {}={}`", part.component, nearest(&component, choice, &version)),
+                format!(
+                    "choose `--component {}={}`",
+                    part.component,
+                    find_nearest_version(&component, choice, &version)
+                ),
             )
             .with_subject(&part.component)
             .with_source(&choice.source),
@@ -253,9 +257,9 @@ fn plan_part(
 }
 
 /// The pinned version inside the allowed range that is closest to the requested version.
-fn nearest(component: &Component, choice: &ComponentChoice, asked: &Version) -> Version {
+fn find_nearest_version(component: &Component, choice: &ComponentChoice, asked: &Version) -> Version {
     let allowed =
-        || component.pins.iter().filter(|pin| pin.usable() && choice.allowed.contains(&pin.version));
+        || component.pins.iter().filter(|pin| pin.is_usable() && choice.allowed.contains(&pin.version));
     let below = allowed().map(|pin| &pin.version).filter(|version| *version < asked).max();
     let above = allowed().map(|pin| &pin.version).filter(|version| *version > asked).min();
     above.or(below).unwrap_or(&choice.default).clone()

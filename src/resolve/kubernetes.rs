@@ -4,7 +4,7 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
 use crate::model::kubernetes::{KubernetesLine, SecurityFix};
 use crate::model::line::Minor;
-use crate::model::names::closest;
+use crate::model::names::find_closest_name;
 use crate::model::plan::Warning;
 use crate::model::version::Version;
 
@@ -12,7 +12,7 @@ use super::ResolveError;
 
 /// Resolves `1.20.0`, `1.20` (the latest release of the line) or `stable` (the latest release of the newest
 /// surveyed line, and the default). An update applies if the selection fixes no patch release.
-pub(super) fn choose(
+pub(super) fn choose_kubernetes(
     catalog: &Catalog,
     asked: Option<&str>,
     updated: Option<&Version>,
@@ -20,19 +20,19 @@ pub(super) fn choose(
     let asked = asked.unwrap_or("stable");
     let asked = asked.strip_prefix('v').unwrap_or(asked);
     if asked == "stable" {
-        return Ok(latest(newest(catalog)?, updated));
+        return Ok(choose_latest(find_newest_line(catalog)?, updated));
     }
     let Some(version) = asked.parse::<Version>().ok().filter(|version| version.numbers().len() >= 2) else {
-        return Err(unknown(catalog, asked));
+        return Err(refuse_version(catalog, asked));
     };
-    let Some(minor) = Minor::of(&version) else { return Err(unknown(catalog, asked)) };
-    let line = match catalog.kubernetes(minor) {
+    let Some(minor) = Minor::from_release(&version) else { return Err(refuse_version(catalog, asked)) };
+    let line = match catalog.load_kubernetes_line(minor) {
         Ok(line) => line,
-        Err(CatalogError::Unknown { .. }) => return Err(unknown(catalog, asked)),
+        Err(CatalogError::Unknown { .. }) => return Err(refuse_version(catalog, asked)),
         Err(error) => return Err(error.into()),
     };
     if asked == minor.to_string() {
-        return Ok(latest(line, updated));
+        return Ok(choose_latest(line, updated));
     }
     if line.patches.contains(&version) {
         return Ok((line, version, Vec::new()));
@@ -46,7 +46,7 @@ pub(super) fn choose(
             message: format!(
                 "Kubernetes {version} is older than {} but not listed in {}",
                 line.latest,
-                catalog.file(&format!("kubernetes/lines/{minor}.json"))
+                catalog.file_label(&format!("kubernetes/lines/{minor}.json"))
             ),
         };
         return Ok((line, version, vec![warning]));
@@ -59,8 +59,9 @@ pub(super) fn choose(
 }
 
 /// The line's latest release, or a newer one that an update found.
-fn latest(line: KubernetesLine, updated: Option<&Version>) -> (KubernetesLine, Version, Vec<Warning>) {
-    let newer = updated.filter(|version| Minor::of(version) == Some(line.minor) && **version > line.latest);
+fn choose_latest(line: KubernetesLine, updated: Option<&Version>) -> (KubernetesLine, Version, Vec<Warning>) {
+    let newer =
+        updated.filter(|version| Minor::from_release(version) == Some(line.minor) && **version > line.latest);
     let Some(version) = newer.cloned() else {
         let latest = line.latest.clone();
         return (line, latest, Vec::new());
@@ -77,16 +78,16 @@ fn latest(line: KubernetesLine, updated: Option<&Version>) -> (KubernetesLine, V
     (line, version, vec![warning])
 }
 
-fn newest(catalog: &Catalog) -> Result<KubernetesLine, ResolveError> {
-    match catalog.surveys()?.surveyed.iter().map(|survey| survey.minor).max() {
-        Some(minor) => Ok(catalog.kubernetes(minor)?),
-        None => Err(unknown(catalog, "stable")),
+fn find_newest_line(catalog: &Catalog) -> Result<KubernetesLine, ResolveError> {
+    match catalog.load_surveys()?.surveyed.iter().map(|survey| survey.minor).max() {
+        Some(minor) => Ok(catalog.load_kubernetes_line(minor)?),
+        None => Err(refuse_version(catalog, "stable")),
     }
 }
 
-fn unknown(catalog: &Catalog, asked: &str) -> ResolveError {
+fn refuse_version(catalog: &Catalog, asked: &str) -> ResolveError {
     let minors: Vec<String> = catalog.kubernetes_minors().iter().map(ToString::to_string).collect();
-    let near = closest(asked, minors.iter().map(String::as_str).chain(["stable"]));
+    let near = find_closest_name(asked, minors.iter().map(String::as_str).chain(["stable"]));
     let instead = match (near, minors.first(), minors.last()) {
         (Some(near), ..) => format!("did you mean `--k8s {near}`?"),
         (None, Some(first), Some(last)) => {
@@ -97,12 +98,12 @@ fn unknown(catalog: &Catalog, asked: &str) -> ResolveError {
     let refusal =
         Finding::new("kubernetes-unknown", format!("unknown Kubernetes version `{asked}`"), instead)
             .with_subject("kubernetes")
-            .with_source(catalog.file("kubernetes"));
+            .with_source(catalog.file_label("kubernetes"));
     ResolveError::Refused(vec![refusal])
 }
 
 /// One warning for each flaw that the chosen kubelet still has.
-pub(super) fn security_floor(line: &KubernetesLine, kubernetes: &Version) -> Vec<Warning> {
+pub(super) fn check_security_fixes(line: &KubernetesLine, kubernetes: &Version) -> Vec<Warning> {
     line.security
         .iter()
         .filter(|fix| fix.affects(kubernetes))
@@ -116,7 +117,7 @@ pub(super) fn security_floor(line: &KubernetesLine, kubernetes: &Version) -> Vec
 
 fn describe_flaw(fix: &SecurityFix, minor: Minor, kubernetes: &Version) -> String {
     let start = format!("kubelet {kubernetes} has {}", fix.cve);
-    match (fix.fixed_in(minor), fix.fixed.first()) {
+    match (fix.find_fixed_release(minor), fix.fixed.first()) {
         (Some(fixed), _) => format!("{start}: first fixed in {fixed}"),
         (None, Some(first)) => format!("{start}: {minor} never got the fix, first fixed in {first}"),
         (None, None) => start,
@@ -124,11 +125,11 @@ fn describe_flaw(fix: &SecurityFix, minor: Minor, kubernetes: &Version) -> Strin
 }
 
 /// A warning if the programs of the line were not surveyed: their command lines are not checked.
-pub(super) fn missing_survey(
+pub(super) fn check_survey(
     catalog: &Catalog,
     line: &KubernetesLine,
 ) -> Result<Option<Warning>, CatalogError> {
-    let table = catalog.surveys()?;
+    let table = catalog.load_surveys()?;
     if table.survey(line.minor).is_some() {
         return Ok(None);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::Finding;
 use crate::model::component::{Authenticode, ChecksumFile, ChecksumFormat, Confidence, Signature};
-use crate::model::overrides::{Override, Overrides, SCRIPTS, is_prefix, mirrored};
+use crate::model::overrides::{Override, Overrides, SCRIPTS, find_mirror, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 use crate::model::resource::PinAlgorithm;
 use crate::model::url::{HttpUrl, file_name};
@@ -19,23 +19,23 @@ pub(super) fn is_script(key: &str) -> bool {
 }
 
 /// Checks the overrides independently of the artifacts to which they apply.
-pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Finding>) {
+pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>) {
     for (key, over) in overrides {
         if is_script(key) && (Override { sha256: None, ..over.clone() }) != Override::default() {
             let instead = "give `sha256` alone; the files come from `--scripts DIR`";
-            refusals.push(refusal(key, "a guest script is named by its digest", instead));
+            refusals.push(refuse_override(key, "a guest script is named by its digest", instead));
         }
         if is_prefix(key) {
             let url = over.url.as_deref().unwrap_or_default();
             if !key.ends_with('/') || !url.ends_with('/') {
-                refusals.push(refusal(
+                refusals.push(refuse_override(
                     key,
                     "a mirror replaces one URL prefix by another",
                     "end both with `/`",
                 ));
             }
             if (Override { url: None, headers: BTreeMap::new(), ..over.clone() }) != Override::default() {
-                refusals.push(refusal(
+                refusals.push(refuse_override(
                     key,
                     "a mirror serves the same bytes: it takes only `url` and `headers`",
                     "name the component where digests or signatures are your own",
@@ -45,32 +45,32 @@ pub(super) fn check(overrides: &Overrides, refusals: &mut Vec<Finding>) {
     }
 }
 
-fn refusal(key: &str, reason: &str, instead: &str) -> Finding {
+fn refuse_override(key: &str, reason: &str, instead: &str) -> Finding {
     Finding::new("override", format!("override of {key}: {reason}"), instead.to_owned())
         .with_subject(key)
         .with_source(SOURCE)
 }
 
 /// The artifact as the overrides have it, and what is worth knowing of that.
-pub(super) fn apply(artifact: &mut PlannedArtifact, overrides: &Overrides) -> Vec<Warning> {
+pub(super) fn apply_overrides(artifact: &mut PlannedArtifact, overrides: &Overrides) -> Vec<Warning> {
     let Some(over) = overrides.get(&artifact.component) else {
-        mirror(artifact, overrides);
+        apply_mirror(artifact, overrides);
         return Vec::new();
     };
-    let warnings = component(artifact, over);
+    let warnings = override_artifact(artifact, over);
     // An address that was given for this very component is meant.
     if over.url.is_none() {
-        mirror(artifact, overrides);
+        apply_mirror(artifact, overrides);
     }
     warnings
 }
 
-fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
+fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let filled = |pattern: &HttpUrl| fill_url(pattern, &artifact.version);
     let published_elsewhere = over.url.as_ref().map(filled).filter(|url| *url != artifact.url);
-    let own = digests(over);
-    rename(artifact, over, published_elsewhere.as_deref());
+    let own = override_digests(over);
+    rename_file(artifact, over, published_elsewhere.as_deref());
     if let Some(url) = published_elsewhere {
         artifact.url = url;
         // The bytes are different, so the publisher's digests do not apply.
@@ -108,13 +108,13 @@ fn component(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
             member.member = fill(&member.member, &artifact.version);
         }
     }
-    proofs(artifact, over);
+    override_proofs(artifact, over);
     artifact.headers.clone_from(&over.headers);
     warnings
 }
 
 /// A provider may call a file as he likes: images use the name that their services know.
-fn rename(artifact: &mut PlannedArtifact, over: &Override, url: Option<&str>) {
+fn rename_file(artifact: &mut PlannedArtifact, over: &Override, url: Option<&str>) {
     let kind = over.kind.unwrap_or(artifact.kind);
     let name = match artifact.members.as_slice() {
         _ if kind.archive_format().is_some() => url.map(file_name),
@@ -134,7 +134,7 @@ pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Findi
         let name = &artifact.component;
         let file = if name.contains('.') { name.clone() } else { format!("{name}.exe") };
         let example = format!(r#"{{"member": "bin/{file}", "file": "{file}"}}"#);
-        refusals.push(refusal(
+        refusals.push(refuse_override(
             &artifact.component,
             "`members` is missing: it lists the files of the archive to install",
             &format!("name them in the overrides file, such as `\"members\": [{example}]`"),
@@ -142,7 +142,7 @@ pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Findi
     }
 }
 
-fn proofs(artifact: &mut PlannedArtifact, over: &Override) {
+fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     let version = artifact.version.clone();
     let filled = |pattern: &HttpUrl| fill_url(pattern, &version);
     if let Some(url) = &over.checksums {
@@ -170,7 +170,7 @@ fn proofs(artifact: &mut PlannedArtifact, over: &Override) {
     }
 }
 
-fn digests(over: &Override) -> Vec<PinnedDigest> {
+fn override_digests(over: &Override) -> Vec<PinnedDigest> {
     let sha256 = over.sha256.clone().map(String::from);
     let sha512 = over.sha512.clone().map(String::from);
     [(PinAlgorithm::Sha256, sha256), (PinAlgorithm::Sha512, sha512)]
@@ -186,8 +186,8 @@ fn digests(over: &Override) -> Vec<PinnedDigest> {
         .collect()
 }
 
-fn mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {
-    let moved = |url: &HttpUrl| mirrored(overrides, url);
+fn apply_mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {
+    let moved = |url: &HttpUrl| find_mirror(overrides, url);
     if let Some((url, headers)) = moved(&artifact.url) {
         artifact.url = url;
         artifact.headers.extend(headers.clone());

@@ -26,25 +26,27 @@ impl Classify for ResolveError {
 }
 
 /// The span of Kubernetes lines that support a Windows release, as text.
-pub(super) fn lines_with_windows(catalog: &Catalog, release: &str) -> Option<String> {
-    span(catalog, |line| line.windows.iter().any(|windows| windows.value == release)).ok().flatten()
+pub(super) fn find_lines_with_windows(catalog: &Catalog, release: &str) -> Option<String> {
+    format_line_span(catalog, |line| line.windows.iter().any(|windows| windows.value == release))
+        .ok()
+        .flatten()
 }
 
 /// The span of Kubernetes lines that have a kind of host access, as text.
-pub(super) fn lines_with_host_access(
+pub(super) fn find_lines_with_host_access(
     catalog: &Catalog,
     access: HostAccess,
 ) -> Result<Option<String>, CatalogError> {
-    span(catalog, |line| line.host_access.iter().any(|choice| choice.name == access.as_str()))
+    format_line_span(catalog, |line| line.host_access.iter().any(|choice| choice.name == access.as_str()))
 }
 
-fn span(
+fn format_line_span(
     catalog: &Catalog,
     holds: impl Fn(&crate::model::kubernetes::KubernetesLine) -> bool,
 ) -> Result<Option<String>, CatalogError> {
     let mut minors = Vec::new();
     for minor in catalog.kubernetes_minors() {
-        if holds(&catalog.kubernetes(minor)?) {
+        if holds(&catalog.load_kubernetes_line(minor)?) {
             minors.push(minor);
         }
     }

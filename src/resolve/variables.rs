@@ -9,7 +9,7 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::diagnostic::Finding;
-use crate::model::names::did_you_mean;
+use crate::model::names::format_suggestion;
 use crate::model::plan::{MissingVariable, PlannedPacker};
 use crate::model::selection::ImageDefinition;
 use crate::model::target::Target;
@@ -37,7 +37,7 @@ pub(super) struct Inputs<'a> {
     pub(super) image_name: String,
 }
 
-pub(super) fn choose(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen {
+pub(super) fn choose_variables(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen {
     let mut given = inputs.selection.variables.clone();
     let selectors = choose_selectors(inputs, &mut given, refusals);
     let mut chosen = Chosen { selectors, ..Chosen::default() };
@@ -58,7 +58,7 @@ pub(super) fn choose(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen
                 chosen.values.insert(variable.name.clone(), value);
             }
             None if variable.default_from == Some(DefaultFrom::BootMedium) => {}
-            None if variable.required && !from_environment => chosen.missing.push(missing(variable)),
+            None if variable.required && !from_environment => chosen.missing.push(describe_missing(variable)),
             None => {}
         }
     }
@@ -94,7 +94,12 @@ fn choose_selectors(
                 );
             }
         }
-        plugin_support(inputs, &format!("{} `{value}`", selector.name), described.plugin.as_ref(), refusals);
+        check_plugin_support(
+            inputs,
+            &format!("{} `{value}`", selector.name),
+            described.plugin.as_ref(),
+            refusals,
+        );
     }
     chosen
 }
@@ -106,7 +111,7 @@ fn named_value(selector: &Selector, value: &Value, refusals: &mut Vec<Finding>) 
             Finding::new(
                 "variable-value",
                 format!("`{}` is not `{text}`", selector.name),
-                did_you_mean(&text, selector.values.iter().map(|known| known.value.as_str())),
+                format_suggestion(&text, selector.values.iter().map(|known| known.value.as_str())),
             )
             .with_subject(&selector.name)
             .with_source(&selector.source),
@@ -148,14 +153,14 @@ fn check_given(
     value: &Value,
     refusals: &mut Vec<Finding>,
 ) {
-    let Some(variable) = inputs.target.variable(name) else {
+    let Some(variable) = inputs.target.find_variable(name) else {
         let selectors = inputs.target.selectors.iter().map(|selector| selector.name.as_str());
         let names = inputs.target.variables.iter().map(|variable| variable.name.as_str()).chain(selectors);
         refusals.push(
             Finding::new(
                 "variable-unknown",
                 format!("target {} has no variable `{name}`", inputs.target.name),
-                did_you_mean(name, names),
+                format_suggestion(name, names),
             )
             .with_subject(name)
             .with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
@@ -169,7 +174,7 @@ fn check_given(
         refuse(
             "secret-in-selection",
             format!("`{name}` is a secret: flags and files are read by others"),
-            format!("set it in the environment as {}", environment(variable)),
+            format!("set it in the environment as {}", list_environment(variable)),
         );
         return;
     }
@@ -198,10 +203,10 @@ fn check_given(
             format!("{}{}", variable.description.trim_end_matches('.'), example.unwrap_or_default()),
         );
     }
-    plugin_support(inputs, &format!("`{name}`"), variable.plugin.as_ref(), refusals);
+    check_plugin_support(inputs, &format!("`{name}`"), variable.plugin.as_ref(), refusals);
 }
 
-fn plugin_support(
+fn check_plugin_support(
     inputs: &Inputs<'_>,
     what: &str,
     support: Option<&PluginSupport>,
@@ -260,7 +265,7 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
     if let Some(allowed) = &variable.one_of
         && !allowed.iter().any(|value| value == text)
     {
-        return Err(format!("is `{text}`: {}", did_you_mean(text, allowed.iter().map(String::as_str))));
+        return Err(format!("is `{text}`: {}", format_suggestion(text, allowed.iter().map(String::as_str))));
     }
     if let Some(pattern) = &variable.pattern
         && !Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
@@ -322,14 +327,14 @@ fn default_value(
     }
 }
 
-fn missing(variable: &Variable) -> MissingVariable {
+fn describe_missing(variable: &Variable) -> MissingVariable {
     let mut from = Vec::new();
     if !variable.sensitive {
         let example = variable.example.as_deref().unwrap_or("…");
         from.push(format!("--var {}={example}", variable.name));
         from.push(format!("\"variables\": {{\"{}\": …}} in the image definition", variable.name));
     }
-    from.push(format!("environment: {}", environment(variable)));
+    from.push(format!("environment: {}", list_environment(variable)));
     MissingVariable {
         names: vec![variable.name.clone()],
         description: variable.description.clone(),
@@ -338,7 +343,7 @@ fn missing(variable: &Variable) -> MissingVariable {
     }
 }
 
-fn environment(variable: &Variable) -> String {
+fn list_environment(variable: &Variable) -> String {
     variable.environment_names().collect::<Vec<_>>().join(" or ")
 }
 

@@ -20,14 +20,14 @@ use crate::catalog::Trees;
 /// The folder holds no list of scripts, or a script of the list is missing.
 pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let path = folder.join(LIST);
-    let Some(bytes) = fs::read_if_there(&path)? else {
+    let Some(bytes) = fs::read_if_exists(&path)? else {
         return Err(InputError {
             message: format!("{} is not there", path.display()),
             remedy: Some(format!("`imagegen scripts export --out {}` writes it", folder.display())),
         }
         .into());
     };
-    let list: ScriptList = json::parse(&path.display().to_string(), &bytes)?;
+    let list: ScriptList = json::parse_json(&path.display().to_string(), &bytes)?;
     let mut files = BTreeMap::new();
     for path in list.files.into_keys() {
         let inside =
@@ -36,7 +36,7 @@ pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
             let message = format!("{}: `{path}` is no path inside the folder", folder.join(LIST).display());
             return Err(InputError { message, remedy: None }.into());
         }
-        let bytes = fs::read(&folder.join(&path))?;
+        let bytes = fs::read_file(&folder.join(&path))?;
         files.insert(path, bytes);
     }
     Ok(files)
@@ -47,7 +47,7 @@ pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
 /// # Errors
 /// The key cannot be read, or is encrypted and its passphrase is not named.
 pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Vec<u8>>> {
-    let encrypted = String::from_utf8_lossy(&fs::read(key)?).contains("ENCRYPTED");
+    let encrypted = String::from_utf8_lossy(&fs::read_file(key)?).contains("ENCRYPTED");
     let Some(name) = name else {
         if !encrypted {
             return Ok(None);
@@ -76,8 +76,8 @@ pub fn use_scripts(args: &OwnScriptsArgs, plan: &mut Plan, policy: &Policy, tree
     replace_scripts(args, &plan.selection.overrides, trees)?;
     let Some(rule) = &policy.signed_scripts else { return Ok(()) };
     let roots = PinnedRoots::read(trees.catalog.tree())?;
-    let demand = Demand { policy: &policy.name, rule, roots: &roots, now: clock::now() };
-    let (signing, warnings) = super::signing(&trees.provisioners, demand)?;
+    let demand = Demand { policy: &policy.name, rule, roots: &roots, now: clock::current_time() };
+    let (signing, warnings) = super::find_signing(&trees.provisioners, demand)?;
     plan.signing = Some(signing);
     plan.warnings.extend(warnings);
     Ok(())
@@ -92,7 +92,7 @@ pub fn replace_scripts(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut
         Some(folder) => {
             let own = fs::read_tree(folder)?;
             let label = folder.display().to_string();
-            trees.provisioners = super::accepted(&label, own, &trees.provisioners, overrides)?;
+            trees.provisioners = super::accept_scripts(&label, own, &trees.provisioners, overrides)?;
         }
         None => {
             if let Some(key) = overrides.keys().find(|key| key.starts_with(SCRIPTS)) {

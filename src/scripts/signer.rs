@@ -10,7 +10,7 @@ use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run};
 use crate::io::fs::{self, FileError, Scratch};
 use crate::verify::ProofError;
-use crate::verify::authenticode::{Policy, signed_by, unsigned_script};
+use crate::verify::authenticode::{Policy, unsigned_script, verify_signer};
 
 /// The program that signs.
 pub const PROGRAM: &str = "osslsigncode";
@@ -30,7 +30,7 @@ pub struct Key {
 pub enum SignError {
     #[error("`{PROGRAM}` is not on the PATH")]
     NoProgram,
-    #[error("{file}: {PROGRAM} failed{}", said(.last))]
+    #[error("{file}: {PROGRAM} failed{}", format_lines(.last))]
     Failed { file: String, last: Vec<String> },
     #[error("{file}: {error} [{}]", .error.code)]
     Proof { file: String, error: ProofError },
@@ -67,7 +67,7 @@ impl Classify for SignError {
     }
 }
 
-fn said(last: &[String]) -> String {
+fn format_lines(last: &[String]) -> String {
     last.iter().map(|line| format!("\n  {line}")).collect()
 }
 
@@ -76,20 +76,20 @@ fn said(last: &[String]) -> String {
 ///
 /// # Errors
 /// There is no signer, it refuses a script, or what it made does not hold.
-pub fn signed(
+pub fn sign_scripts(
     files: &BTreeMap<String, Vec<u8>>,
     key: &Key,
     policy: &Policy,
 ) -> Result<BTreeMap<String, Vec<u8>>, SignError> {
-    let program = exec::find(PROGRAM).ok_or(SignError::NoProgram)?;
+    let program = exec::find_program(PROGRAM).ok_or(SignError::NoProgram)?;
     let scratch = Scratch::new("sign")?;
     let mut result = BTreeMap::new();
     for (path, bytes) in files {
         let proof = |error| SignError::Proof { file: path.clone(), error };
         let bare = unsigned_script(bytes).map_err(proof)?;
-        let made = one(&program, path, &bare, key, scratch.path())?;
+        let made = sign_script(&program, path, &bare, key, scratch.path())?;
         // Neither a signer that failed in silence nor one that touched the script goes on from here.
-        signed_by(path, made.clone(), policy).map_err(proof)?;
+        verify_signer(path, made.clone(), policy).map_err(proof)?;
         if unsigned_script(&made).map_err(proof)? != bare {
             return Err(proof(ProofError::new("script-changed", "the signer changed the script itself")));
         }
@@ -98,21 +98,27 @@ pub fn signed(
     Ok(result)
 }
 
-fn one(program: &Path, path: &str, bare: &[u8], key: &Key, folder: &Path) -> Result<Vec<u8>, SignError> {
+fn sign_script(
+    program: &Path,
+    path: &str,
+    bare: &[u8],
+    key: &Key,
+    folder: &Path,
+) -> Result<Vec<u8>, SignError> {
     let end = path.rsplit_once('.').map_or("ps1", |(_, end)| end);
     let (input, output) = (folder.join(format!("in.{end}")), folder.join(format!("out.{end}")));
-    fs::write(&input, bare)?;
-    fs::remove_if_there(&output)?;
+    fs::write_file(&input, bare)?;
+    fs::remove_if_exists(&output)?;
     let run = Run {
         program: program.to_owned(),
-        arguments: arguments(key, &input, &output),
+        arguments: build_arguments(key, &input, &output),
         folder: PathBuf::from("."),
         environment: BTreeMap::new(),
         interactive: false,
         input: key.passphrase.clone(),
     };
     let mut last: Vec<String> = Vec::new();
-    let outcome = exec::run(&run, |line| {
+    let outcome = exec::run_program(&run, |line| {
         if !line.trim().is_empty() && last.len() < 12 {
             last.push(line.trim().to_owned());
         }
@@ -120,13 +126,13 @@ fn one(program: &Path, path: &str, bare: &[u8], key: &Key, folder: &Path) -> Res
     if outcome.interrupted {
         return Err(SignError::Interrupted);
     }
-    match fs::read_if_there(&output)? {
+    match fs::read_if_exists(&output)? {
         Some(made) if outcome.success => Ok(made),
         _ => Err(SignError::Failed { file: path.to_owned(), last }),
     }
 }
 
-fn arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
+fn build_arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = ["sign", "-h", "sha256", "-certs"].map(OsString::from).into();
     arguments.push(key.certificates.clone().into());
     arguments.extend(["-key".into(), key.key.clone().into()]);
@@ -146,14 +152,14 @@ fn arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
 ///
 /// # Errors
 /// A file holds no certificates.
-pub fn policy(key: &Key, own: Option<&Path>, mut policy: Policy, at: UnixTime) -> Result<Policy> {
-    let given = crate::verify::chain::roots(&fs::read(&key.certificates)?)?;
+pub fn build_policy(key: &Key, own: Option<&Path>, mut policy: Policy, at: UnixTime) -> Result<Policy> {
+    let given = crate::verify::chain::parse_roots(&fs::read_file(&key.certificates)?)?;
     let leaf = given.first().map(|leaf| leaf.sha256.clone()).unwrap_or_default();
     policy.at = at;
     policy.certificates = vec![leaf];
     policy.roots.extend(given);
     if let Some(file) = own {
-        let own = crate::verify::chain::roots(&fs::read(file)?)?;
+        let own = crate::verify::chain::parse_roots(&fs::read_file(file)?)?;
         policy.timestamp_roots.extend(own.iter().cloned());
         policy.roots.extend(own);
     }

@@ -8,17 +8,17 @@ use base64::engine::general_purpose::STANDARD;
 use rustls_pki_types::UnixTime;
 
 use crate::diagnostic::Finding;
-use crate::embedded::{Tree, sha256};
+use crate::embedded::{Tree, sha256_hex};
 use crate::model::plan::Warning;
 use crate::model::policy::SignedScripts;
 use crate::model::resource::CertificateStore;
 use crate::model::signing::{Signer, Signing, TrustedCertificate};
 use crate::trust::PolicyError;
 use crate::verify::ProofError;
-use crate::verify::authenticode::{Policy, Publisher, SignedBy, signed_by};
-use crate::verify::chain::{PinnedRoots, instant, roots};
+use crate::verify::authenticode::{Policy, Publisher, SignedBy, verify_signer};
+use crate::verify::chain::{PinnedRoots, format_time, parse_roots};
 
-use super::all;
+use super::collect_scripts;
 
 /// A policy's rule, and what it is held against.
 #[derive(Debug, Clone, Copy)]
@@ -35,24 +35,26 @@ pub struct Demand<'a> {
 ///
 /// # Errors
 /// A script is not signed as the rule demands: all of these at once, by reason.
-pub fn signing(provisioners: &Tree, demand: Demand<'_>) -> Result<(Signing, Vec<Warning>), PolicyError> {
+pub fn find_signing(provisioners: &Tree, demand: Demand<'_>) -> Result<(Signing, Vec<Warning>), PolicyError> {
     let refused = |findings| PolicyError::Proof { policy: demand.policy.to_owned(), findings };
-    let policies = policies(&demand).map_err(|finding| refused(vec![finding]))?;
+    let policies = build_policies(&demand).map_err(|finding| refused(vec![finding]))?;
     let mut found = Vec::new();
     let mut failed: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
-    for (path, bytes) in all(provisioners) {
-        match one(&path, &bytes, &policies) {
+    for (path, bytes) in collect_scripts(provisioners) {
+        match verify_script(&path, &bytes, &policies) {
             Ok(signer) => found.push(signer),
             Err(error) => failed.entry((error.code, error.message)).or_default().push(path),
         }
     }
     if failed.is_empty() {
-        return Ok((trusted(&found), lasting(&found)));
+        return Ok((collect_trust(&found), warn_expiry(&found)));
     }
-    Err(refused(failed.into_iter().map(|((code, message), paths)| finding(code, &message, &paths)).collect()))
+    Err(refused(
+        failed.into_iter().map(|((code, message), paths)| build_finding(code, &message, &paths)).collect(),
+    ))
 }
 
-fn finding(code: &str, message: &str, paths: &[String]) -> Finding {
+fn build_finding(code: &str, message: &str, paths: &[String]) -> Finding {
     let subject = match paths {
         [only] => format!("guest script {only}"),
         [first, rest @ ..] => format!("guest script {first} and {} more", rest.len()),
@@ -73,7 +75,7 @@ fn finding(code: &str, message: &str, paths: &[String]) -> Finding {
 }
 
 /// One for each publisher that is allowed.
-fn policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
+fn build_policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
     let wrong = |reason: String| {
         Finding::new(
             "signedScripts".to_owned(),
@@ -86,7 +88,7 @@ fn policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
     let mut policy = Policy::new(demand.roots, UnixTime::since_unix_epoch(Duration::from_secs(demand.now)));
     policy.require_timestamp = rule.require_timestamp;
     if let Some(pem) = &rule.roots {
-        let own = roots(pem.as_bytes()).map_err(|error| wrong(format!("its `roots`: {error}")))?;
+        let own = parse_roots(pem.as_bytes()).map_err(|error| wrong(format!("its `roots`: {error}")))?;
         policy.timestamp_roots.extend(own.iter().cloned());
         policy.roots = own;
     } else if rule.publishers.is_empty() {
@@ -107,10 +109,10 @@ fn policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
 }
 
 /// By the first policy that holds; the first one's reason where none does.
-fn one(path: &str, bytes: &[u8], policies: &[Policy]) -> Result<SignedBy, ProofError> {
+fn verify_script(path: &str, bytes: &[u8], policies: &[Policy]) -> Result<SignedBy, ProofError> {
     let mut first = None;
     for policy in policies {
-        match signed_by(path, bytes.to_vec(), policy) {
+        match verify_signer(path, bytes.to_vec(), policy) {
             Ok(signer) => return Ok(signer),
             Err(error) => first = first.or(Some(error)),
         }
@@ -118,15 +120,15 @@ fn one(path: &str, bytes: &[u8], policies: &[Policy]) -> Result<SignedBy, ProofE
     Err(first.unwrap_or_else(|| ProofError::new("unsigned", "the policy allows no signer")))
 }
 
-fn trusted(found: &[SignedBy]) -> Signing {
+fn collect_trust(found: &[SignedBy]) -> Signing {
     let mut signers = BTreeSet::new();
     let mut certificates = BTreeSet::new();
     for signed in found {
-        signers.insert(Signer { subject: signed.subject.clone(), sha256: sha256(&signed.leaf) });
+        signers.insert(Signer { subject: signed.subject.clone(), sha256: sha256_hex(&signed.leaf) });
         let mut trust = |store, der: &[u8]| {
             certificates.insert(TrustedCertificate {
                 store,
-                sha256: sha256(der),
+                sha256: sha256_hex(der),
                 content: STANDARD.encode(der),
             });
         };
@@ -139,14 +141,14 @@ fn trusted(found: &[SignedBy]) -> Signing {
     Signing { signers: signers.into_iter().collect(), certificates: certificates.into_iter().collect() }
 }
 
-fn lasting(found: &[SignedBy]) -> Vec<Warning> {
+fn warn_expiry(found: &[SignedBy]) -> Vec<Warning> {
     let end = found.iter().filter(|signed| signed.timestamp.is_none()).min_by_key(|signed| signed.not_after);
     end.map(|signed| Warning {
         id: "scripts-expire".to_owned(),
         subject: signed.subject.clone(),
         message: format!(
             "guest scripts are signed without timestamp: nodes refuse them from {} on, when the certificate of `{}` ends",
-            instant(UnixTime::since_unix_epoch(Duration::from_secs(signed.not_after))),
+            format_time(UnixTime::since_unix_epoch(Duration::from_secs(signed.not_after))),
             signed.subject
         ),
     })

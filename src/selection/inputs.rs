@@ -8,10 +8,10 @@ use std::path::Path;
 use crate::catalog::Catalog;
 use crate::cli::SelectionArgs;
 use crate::diagnostic::{InputError, Result};
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 use crate::io::fs::{self, FileError};
 use crate::model::json;
-use crate::model::overrides::{Override, Overrides, set};
+use crate::model::overrides::{Override, Overrides, set_overrides};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed};
 use crate::model::url::HttpUrl;
@@ -22,7 +22,7 @@ use crate::trust::{check_plan, check_policy};
 /// # Errors
 /// The file cannot be read.
 pub fn read_input(flag: &str, path: &Path) -> Result<Vec<u8>> {
-    Ok(fs::read(path).map_err(|error| unreadable_input(flag, &error))?)
+    Ok(fs::read_file(path).map_err(|error| unreadable_input(flag, &error))?)
 }
 
 /// A directory that the user names by a flag.
@@ -45,11 +45,12 @@ pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
     let mut overrides = mirror_overrides(args.mirror.as_ref())?;
     if let Some(path) = &args.overrides {
         let mut given: Overrides =
-            json::parse(&path.display().to_string(), &read_input("--overrides", path)?)?;
+            json::parse_json(&path.display().to_string(), &read_input("--overrides", path)?)?;
         load_keys(&mut given, path.parent().unwrap_or(Path::new("")))?;
         overrides.extend(given);
     }
-    set(&mut overrides, &args.override_fields).map_err(|message| InputError { message, remedy: None })?;
+    set_overrides(&mut overrides, &args.override_fields)
+        .map_err(|message| InputError { message, remedy: None })?;
     load_keys(&mut overrides, Path::new(""))?;
     Ok(overrides)
 }
@@ -60,11 +61,12 @@ pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
 /// The URL has a query.
 pub fn mirror_overrides(url: Option<&HttpUrl>) -> Result<Overrides> {
     let Some(url) = url else { return Ok(Overrides::new()) };
-    if url.for_request().contains('?') {
+    if url.request_url().contains('?') {
         let message = format!("--mirror {url}: a mirror is the beginning of a URL and has no query");
         return Err(InputError::new(message, "give tokens as `headers` of an override").into());
     }
-    let url = url.fill(|text| if text.ends_with('/') { text.to_owned() } else { format!("{text}/") });
+    let url =
+        url.fill_placeholders(|text| if text.ends_with('/') { text.to_owned() } else { format!("{text}/") });
     Ok([("https://".to_owned(), Override { url: Some(url), ..Override::default() })].into())
 }
 
@@ -121,7 +123,7 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
 pub fn apply_policy(args: &SelectionArgs, plan: &mut Plan, catalog: &Catalog) -> Result<Policy> {
     let policy = read_policy(args)?;
     if args.policy.is_some() {
-        let sha256 = sha256(json::pretty(&policy).as_bytes());
+        let sha256 = sha256_hex(json::format_json(&policy).as_bytes());
         plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
         check_policy(&policy, &list_names(plan, catalog)?)?;
         check_plan(&policy, plan)?;
@@ -133,7 +135,7 @@ pub fn apply_policy(args: &SelectionArgs, plan: &mut Plan, catalog: &Catalog) ->
 fn list_names(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>> {
     let mut names = plan.known.clone();
     for component in catalog.component_names() {
-        for release in &catalog.component(&component)?.releases {
+        for release in &catalog.load_component(&component)?.releases {
             let files = release.members.iter().map(|member| member.file.to_ascii_lowercase());
             names.extend(files.flat_map(|file| [file.trim_end_matches(".exe").to_owned(), file]));
         }
@@ -157,7 +159,7 @@ pub fn read_policy(args: &SelectionArgs) -> Result<Policy> {
         .into()),
         Some(path) => {
             let mut policy: Policy =
-                json::parse(&path.display().to_string(), &read_input("--policy", path)?)?;
+                json::parse_json(&path.display().to_string(), &read_input("--policy", path)?)?;
             if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
                 inline_key("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
                 if !key::is_content(roots) {

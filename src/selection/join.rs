@@ -9,7 +9,7 @@ use x509_cert::der::{DecodePem as _, Encode as _};
 
 use crate::cli::JoinDataArgs;
 use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 use crate::io::fs;
 use crate::join::{JoinError, JoinInput, Places, Secrets, Token};
 use crate::model::json;
@@ -22,7 +22,7 @@ const TOKEN_LIMIT: u64 = 4096;
 /// # Errors
 /// The provisioners name no paths for the join.
 pub fn read_places(trees: &Trees, signed: bool) -> Result<Places> {
-    let paths: Value = trees.provisioners.json("paths.json")?.unwrap_or_default();
+    let paths: Value = trees.provisioners.read_json("paths.json")?.unwrap_or_default();
     Places::from_paths(&paths, signed)
         .ok_or_else(|| InternalError("provisioners/paths.json names no place for the join".to_owned()).into())
 }
@@ -32,15 +32,15 @@ pub fn read_places(trees: &Trees, signed: bool) -> Result<Places> {
 pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
     let base = match &args.from {
         Some(path) => {
-            let bytes = fs::read(path)?;
+            let bytes = fs::read_file(path)?;
             let file = path.display().to_string();
-            if json::parse::<Value>(&file, &bytes)?.get("token").is_some() {
+            if json::parse_json::<Value>(&file, &bytes)?.get("token").is_some() {
                 return Err(input_error(
                     format!("{file} holds a `token`: the input file is no place for a secret"),
                     "take it out, and give the token with `--token-env NAME` or `--token-file PATH`",
                 ));
             }
-            json::parse(&file, &bytes)?
+            json::parse_json(&file, &bytes)?
         }
         None => JoinInput::default(),
     };
@@ -59,7 +59,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
         ignore_preflight_errors: args.ignore_preflight_error.clone(),
         discovery_timeout: args.discovery_timeout.clone(),
     };
-    Ok(flags.over(base))
+    Ok(flags.merge_over(base))
 }
 
 /// SHA-256 over the certificate's SubjectPublicKeyInfo, as kubeadm pins it.
@@ -70,9 +70,10 @@ fn hash_public_key(path: &Path) -> Result<String> {
             "give the cluster's CA, such as /etc/kubernetes/pki/ca.crt of a control plane",
         )
     };
-    let certificate = Certificate::from_pem(fs::read(path)?).map_err(|error| wrong(error.to_string()))?;
+    let certificate =
+        Certificate::from_pem(fs::read_file(path)?).map_err(|error| wrong(error.to_string()))?;
     let key = certificate.tbs_certificate.subject_public_key_info.to_der();
-    Ok(format!("sha256:{}", sha256(&key.map_err(|error| wrong(error.to_string()))?)))
+    Ok(format!("sha256:{}", sha256_hex(&key.map_err(|error| wrong(error.to_string()))?)))
 }
 
 /// # Errors
@@ -88,14 +89,14 @@ pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
     let text = match (&args.token_env, &args.token_file) {
         (Some(name), _) => Some(read_variable(name)?),
         (None, Some(path)) if path == Path::new("-") => Some(fs::read_stdin(TOKEN_LIMIT)?),
-        (None, Some(path)) => Some(fs::read(path)?),
+        (None, Some(path)) => Some(fs::read_file(path)?),
         (None, None) => None,
     };
     let token = text
         .map(|bytes| Token::parse(&String::from_utf8_lossy(&bytes)))
         .transpose()
         .map_err(|problem| JoinError::Refused(vec![problem]))?;
-    let kubeconfig = args.discovery_kubeconfig.as_deref().map(fs::read).transpose()?;
+    let kubeconfig = args.discovery_kubeconfig.as_deref().map(fs::read_file).transpose()?;
     Ok(Secrets { token, kubeconfig })
 }
 

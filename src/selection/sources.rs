@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
 use crate::diagnostic::{InputError, Result};
-use crate::embedded::{Tree, sha256};
+use crate::embedded::{Tree, sha256_hex};
 
 use super::{read_input_tree, read_trees};
 
@@ -29,7 +29,7 @@ pub fn read_sources(sources: &SourceArgs) -> Result<Trees> {
         own += &digest_files(&files);
         trees.provisioners = lay_over(&trees.provisioners, &files, |_| false);
     }
-    trees.own_files = (!own.is_empty()).then(|| sha256(own.as_bytes()));
+    trees.own_files = (!own.is_empty()).then(|| sha256_hex(own.as_bytes()));
     Ok(trees)
 }
 
@@ -37,7 +37,7 @@ fn lay_over(tree: &Tree, own: &Files, is_replaced: impl Fn(&str) -> bool) -> Tre
     let mut files = tree.files();
     files.retain(|path, _| !is_replaced(path));
     files.extend(own.clone());
-    Tree::loaded(tree.label.clone(), files)
+    Tree::from_files(tree.label.clone(), files)
 }
 
 /// `targets/<name>` of a path below it.
@@ -94,7 +94,7 @@ fn misplaced_file(flag: &str, folder: &Path, path: &str, remedy: &str) -> crate:
 }
 
 fn digest_files(files: &Files) -> String {
-    files.iter().map(|(path, bytes)| format!("{path} {}\n", sha256(bytes))).collect()
+    files.iter().map(|(path, bytes)| format!("{path} {}\n", sha256_hex(bytes))).collect()
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ fn offers(subject: &Subject<'_>, proof: ProofKind) -> bool {
         ProofKind::Size => artifact.size.is_some(),
         ProofKind::ChecksumFile => !artifact.checksums.is_empty(),
         ProofKind::Authenticode => artifact.authenticode.is_some(),
-        _ => artifact.signatures.iter().any(|signature| signature.kind.proof() == proof),
+        _ => artifact.signatures.iter().any(|signature| signature.kind.proof_kind() == proof),
     }
 }
 
@@ -259,7 +259,7 @@ fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
             format!("serve it from a host of yours: an override of `https://{host}/`, or `--mirror URL`");
         Finding::new("allowedHosts", format!("it comes from {host}"), remedy).with_subject(&subject.title)
     };
-    subject.hosts().into_iter().filter(|host| !allowed.allow(host)).map(finding).collect()
+    subject.hosts().into_iter().filter(|host| !allowed.allows_host(host)).map(finding).collect()
 }
 
 fn check_confidence(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {

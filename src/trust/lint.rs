@@ -65,7 +65,7 @@ fn find_unknown(field: &str, patterns: &[String], names: &[String]) -> Vec<Findi
         .filter(|pattern| !is_own(pattern) && !names.iter().any(|name| matches_pattern(pattern, name)));
     unknown
         .map(|pattern| {
-            let close = crate::model::names::did_you_mean(pattern, names.iter().map(String::as_str));
+            let close = crate::model::names::format_suggestion(pattern, names.iter().map(String::as_str));
             report(field, &format!("no component or program is named `{pattern}`"), &close)
         })
         .collect()

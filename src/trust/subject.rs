@@ -5,7 +5,7 @@
 use crate::model::plan::{PinnedDigest, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
 use crate::model::resource::PinAlgorithm;
-use crate::model::url::host;
+use crate::model::url::parse_host;
 
 /// Where a subject's bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl<'a> Subject<'a> {
     /// Every host that is asked for it and for its proofs.
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
-        let mut hosts: Vec<String> = self.urls().into_iter().map(host).collect();
+        let mut hosts: Vec<String> = self.urls().into_iter().map(parse_host).collect();
         hosts.extend(self.registries.iter().cloned());
         hosts.sort_unstable();
         hosts.dedup();
@@ -131,7 +131,7 @@ impl<'a> Subject<'a> {
 #[must_use]
 pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
     let mut subjects: Vec<Subject<'_>> = plan.artifacts().map(Subject::from_artifact).collect();
-    subjects.extend(plan.selection.own_files().map(|file| {
+    subjects.extend(plan.selection.user_files().map(|file| {
         // A plugin's file is `VENDOR~DRIVER/FILE`, an update is `KB…`.
         let role = if file.name.contains('~') { Role::VolumePlugin } else { Role::Update };
         Subject {
@@ -188,6 +188,6 @@ fn list_registries(plan: &Plan, image: &str) -> Vec<String> {
         _ => "docker.io",
     };
     let mirrors = plan.selection.mirrors.iter().filter(|(name, _)| name.to_string() == registry);
-    let mirrors = mirrors.flat_map(|(_, urls)| urls).map(|url| host(url));
-    std::iter::once(host(&format!("https://{registry}/"))).chain(mirrors).collect()
+    let mirrors = mirrors.flat_map(|(_, urls)| urls).map(|url| parse_host(url));
+    std::iter::once(parse_host(&format!("https://{registry}/"))).chain(mirrors).collect()
 }

@@ -47,7 +47,7 @@ impl Downloads {
         } else if printer.terminal {
             let all = MultiProgress::new();
             let overall = all.add(ProgressBar::new(total));
-            overall.set_style(style("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}"));
+            overall.set_style(parse_style("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}"));
             Shown::Bars { all, overall }
         } else {
             Shown::Lines { last: Mutex::new(Instant::now()) }
@@ -57,17 +57,17 @@ impl Downloads {
 
     /// Nothing is shown.
     #[must_use]
-    pub fn silent() -> Self {
+    pub fn new_silent() -> Self {
         Self { shown: Shown::Silent, files: 0, done: AtomicUsize::new(0), bytes: AtomicU64::new(0), total: 0 }
     }
 
     #[must_use]
-    pub fn start(&self, name: &str, size: Option<u64>) -> Transfer<'_> {
+    pub fn start_transfer(&self, name: &str, size: Option<u64>) -> Transfer<'_> {
         let bar = match &self.shown {
             Shown::Bars { all, overall } => {
                 let bar =
                     all.insert_before(overall, size.map_or_else(ProgressBar::no_length, ProgressBar::new));
-                bar.set_style(style("  {msg:32!} {bytes:>12} {bytes_per_sec}"));
+                bar.set_style(parse_style("  {msg:32!} {bytes:>12} {bytes_per_sec}"));
                 bar.set_message(escape_controls(name).into_owned());
                 Some(bar)
             }
@@ -77,12 +77,12 @@ impl Downloads {
     }
 
     /// Something worth a line.
-    pub fn say(&self, text: &str) {
+    pub fn print_line(&self, text: &str) {
         match &self.shown {
             Shown::Silent => {}
             // A terminal that is gone shows nothing more.
             Shown::Bars { all, .. } => drop(all.println(escape_controls(text))),
-            Shown::Lines { .. } => Printer::line(text),
+            Shown::Lines { .. } => Printer::print_line(text),
         }
     }
 
@@ -92,7 +92,7 @@ impl Downloads {
         }
     }
 
-    fn came(&self, bytes: u64) {
+    fn add_bytes(&self, bytes: u64) {
         let sum = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         match &self.shown {
             Shown::Silent => {}
@@ -110,7 +110,7 @@ impl Downloads {
                     } else {
                         String::new()
                     };
-                    Printer::line(&format!(
+                    Printer::print_line(&format!(
                         "fetched {done} of {} files, {}{of}",
                         self.files,
                         HumanBytes(sum)
@@ -121,14 +121,14 @@ impl Downloads {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
+fn parse_style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 impl Transfer<'_> {
     pub fn add(&mut self, bytes: u64) {
         self.counted += bytes;
-        self.downloads.came(bytes);
+        self.downloads.add_bytes(bytes);
         if let Some(bar) = &self.bar {
             bar.inc(bytes);
         }
@@ -143,7 +143,7 @@ impl Transfer<'_> {
         }
     }
 
-    pub fn done(self) {
+    pub fn finish_transfer(self) {
         self.downloads.done.fetch_add(1, Ordering::Relaxed);
         if let Some(bar) = self.bar {
             bar.finish_and_clear();

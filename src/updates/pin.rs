@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::acquire::ProofScope;
-use crate::catalog::{Catalog, CatalogError, lint};
+use crate::catalog::{Catalog, CatalogError, lint_catalog};
 use crate::cli::PinArgs;
 use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
 use crate::embedded::Tree;
@@ -40,14 +40,14 @@ pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -
     };
     let mut files = fs::read_tree(folder)?;
     let trees = read_trees(manifests)?;
-    let component = trees.catalog.component(&args.component)?;
+    let component = trees.catalog.load_component(&args.component)?;
     let name = format!("components/{}.json", args.component);
     let path = folder.join(&name);
     let added = collect_pins(args, &component, &trees, printer)?;
     let text = insert_pins(&path, &files[&name], &added)?;
-    let known = lint(&trees.catalog);
+    let known = lint_catalog(&trees.catalog);
     files.insert(name, text.clone().into_bytes());
-    let found: Vec<_> = lint(&Catalog::new(Tree::loaded(folder.display().to_string(), files)))
+    let found: Vec<_> = lint_catalog(&Catalog::new(Tree::from_files(folder.display().to_string(), files)))
         .into_iter()
         .filter(|finding| !known.contains(finding))
         .collect();
@@ -58,7 +58,7 @@ pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -
         })
         .with_context(format!("not written: {first}")));
     }
-    fs::write(&path, text.as_bytes())?;
+    fs::write_file(&path, text.as_bytes())?;
     Ok(added)
 }
 
@@ -96,7 +96,7 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         Some("publisher") => digest_published(args, component, trees, printer)?,
         Some(url) if url.contains("://") => digest_download(args, url)?,
         Some(file) => {
-            let read = fs::digests(Path::new(file))?;
+            let read = fs::digest_file(Path::new(file))?;
             KnownDigests::new(&read.sha256, &read.sha512, read.size)
         }
     };
@@ -149,9 +149,9 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
 
 /// A file behind a URL of the user's.
 fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
-    let request = Request::unknown(&format!("{} {}", args.component, args.version), url, MAX_SIZE);
+    let request = Request::without_digest(&format!("{} {}", args.component, args.version), url, MAX_SIZE);
     let fetched = open_fetcher(&args.network, &Policy::default())?
-        .fetch(&[request], 1, &Downloads::silent())
+        .fetch_all(&[request], 1, &Downloads::new_silent())
         .swap_remove(0)?;
     Ok(KnownDigests::new(fetched.sha256(), fetched.sha512(), fetched.size()))
 }
@@ -192,7 +192,7 @@ fn digest_published(
 /// else keeps its order.
 fn insert_pins(path: &Path, bytes: &[u8], added: &[Pin]) -> Result<String> {
     let file = path.display().to_string();
-    let mut whole: Value = json::parse(&file, bytes)?;
+    let mut whole: Value = json::parse_json(&file, bytes)?;
     let mut pins: Vec<(Pin, Value)> = Vec::new();
     for value in whole["pins"].as_array().into_iter().flatten() {
         pins.push((
@@ -211,5 +211,5 @@ fn insert_pins(path: &Path, bytes: &[u8], added: &[Pin]) -> Result<String> {
         pins.insert(place, (pin.clone(), serde_json::to_value(pin).unwrap_or_default()));
     }
     whole["pins"] = pins.into_iter().map(|(_, value)| value).collect();
-    Ok(json::pretty(&whole))
+    Ok(json::format_json(&whole))
 }

@@ -17,7 +17,7 @@ use std::io::{Read, Seek, SeekFrom};
 use super::ProofError;
 use crate::model::resource::ArchiveFormat;
 
-pub use glob::matches;
+pub use glob::matches_glob;
 pub use wanted::Wanted;
 
 /// Bounds that a hostile archive runs into.
@@ -64,15 +64,15 @@ pub type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> Result<(), ProofError> 
 ///
 /// # Errors
 /// The member cannot be read.
-pub fn whole(entry: &Entry, content: &mut dyn Read) -> Result<Vec<u8>, ProofError> {
+pub fn read_member_bytes(entry: &Entry, content: &mut dyn Read) -> Result<Vec<u8>, ProofError> {
     let mut bytes = Vec::new();
-    content.read_to_end(&mut bytes).map_err(|error| unreadable(entry, &error))?;
+    content.read_to_end(&mut bytes).map_err(|error| unreadable_error(entry, &error))?;
     Ok(bytes)
 }
 
 /// A member that cannot be read, or not be kept.
 #[must_use]
-pub fn unreadable(entry: &Entry, error: &std::io::Error) -> ProofError {
+pub fn unreadable_error(entry: &Entry, error: &std::io::Error) -> ProofError {
     ProofError::new("archive-unreadable", format!("`{}` cannot be read: {error}", entry.name))
 }
 
@@ -81,26 +81,26 @@ pub fn unreadable(entry: &Entry, error: &std::io::Error) -> ProofError {
 /// # Errors
 /// The archive is damaged, ambiguous, hostile or beyond a limit, a wanted member is not there, or
 /// whatever `visit` says.
-pub fn members<R: Read + Seek>(
+pub fn read_members<R: Read + Seek>(
     reader: R,
     format: ArchiveFormat,
     wanted: &Wanted,
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Vec<MemberDigest>, ProofError> {
-    Ok(walk(reader, format, wanted, limits, visit)?.digests)
+    Ok(walk_archive(reader, format, wanted, limits, visit)?.digests)
 }
 
 /// Every entry, with the same demands on the archive as [`members`].
 ///
 /// # Errors
 /// The archive is damaged, ambiguous, hostile or beyond a limit.
-pub fn list<R: Read + Seek>(
+pub fn list_entries<R: Read + Seek>(
     reader: R,
     format: ArchiveFormat,
     limits: &Limits,
 ) -> Result<Vec<Entry>, ProofError> {
-    Ok(walk(reader, format, &Wanted::default(), limits, &mut |_, _| Ok(()))?.entries)
+    Ok(walk_archive(reader, format, &Wanted::default(), limits, &mut |_, _| Ok(()))?.entries)
 }
 
 /// Refuses paths that no file can have on every system, and those that would be one file.
@@ -110,10 +110,10 @@ pub fn list<R: Read + Seek>(
 pub fn check_names<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<(), ProofError> {
     let mut entries = Vec::new();
     for path in paths {
-        names::check(path, &Limits::default())?;
+        names::check_name(path, &Limits::default())?;
         entries.push(Entry { name: path.to_owned(), size: 0, directory: false });
     }
-    names::collisions(&entries)
+    names::check_collisions(&entries)
 }
 
 struct Walked {
@@ -121,7 +121,7 @@ struct Walked {
     digests: Vec<MemberDigest>,
 }
 
-fn walk<R: Read + Seek>(
+fn walk_archive<R: Read + Seek>(
     mut reader: R,
     format: ArchiveFormat,
     wanted: &Wanted,
@@ -129,9 +129,9 @@ fn walk<R: Read + Seek>(
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {
     let mut magic = Vec::new();
-    reader.seek(SeekFrom::Start(0)).map_err(|error| read::failed(&error))?;
-    reader.by_ref().take(4).read_to_end(&mut magic).map_err(|error| read::failed(&error))?;
-    reader.seek(SeekFrom::Start(0)).map_err(|error| read::failed(&error))?;
+    reader.seek(SeekFrom::Start(0)).map_err(|error| read::to_proof_error(&error))?;
+    reader.by_ref().take(4).read_to_end(&mut magic).map_err(|error| read::to_proof_error(&error))?;
+    reader.seek(SeekFrom::Start(0)).map_err(|error| read::to_proof_error(&error))?;
     let (own, other, said) = match format {
         ArchiveFormat::Zip => {
             (&b"PK"[..], &b"\x1f\x8b"[..], "a zip archive is expected and a gzip file is there")
@@ -152,7 +152,7 @@ fn walk<R: Read + Seek>(
         return Err(ProofError::new("archive-format", said));
     }
     match format {
-        ArchiveFormat::Zip => zip::walk(reader, wanted, limits, visit),
-        ArchiveFormat::TarGz => targz::walk(reader, wanted, limits, visit),
+        ArchiveFormat::Zip => zip::walk_zip(reader, wanted, limits, visit),
+        ArchiveFormat::TarGz => targz::walk_tar(reader, wanted, limits, visit),
     }
 }

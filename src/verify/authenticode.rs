@@ -44,9 +44,9 @@ use content::Indirect;
 use digest::Algorithm;
 use timestamp::Stamp;
 
-use crate::embedded::hex;
+use crate::embedded::encode_hex;
 use crate::model::evidence::Verdict;
-use crate::verify::chain::{self, Certificate, PinnedRoots, Purpose, Question, Root, instant, oid};
+use crate::verify::chain::{self, Certificate, PinnedRoots, Purpose, Question, Root, format_time, oid};
 use crate::verify::{ProofError, Proven};
 
 /// Kinds of files that carry a signature in themselves.
@@ -151,8 +151,12 @@ const MOST_NESTED: usize = 8;
 /// # Errors
 ///
 /// [`Code`] has every reason, as the error's code.
-pub fn verify(kind: FileKind, source: &mut dyn Source, policy: &Policy) -> Result<Proven, ProofError> {
-    Ok(checked(kind, source, policy, proven)?)
+pub fn verify_signature(
+    kind: FileKind,
+    source: &mut dyn Source,
+    policy: &Policy,
+) -> Result<Proven, ProofError> {
+    Ok(verify_file(kind, source, policy, summarize_proof)?)
 }
 
 /// As [`verify_source`], for bytes in memory.
@@ -168,8 +172,8 @@ pub fn verify_bytes(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Prove
 /// # Errors
 /// As [`verify`]; a file of any other kind is unsigned.
 pub fn verify_source(name: &str, source: &mut dyn Source, policy: &Policy) -> Result<Proven, ProofError> {
-    let head = source::at(source, 0, 8)?;
-    verify(detected(name, &head)?, source, policy)
+    let head = source::read_at(source, 0, 8)?;
+    verify_signature(detect_kind(name, &head)?, source, policy)
 }
 
 /// Verifies as [`verify_bytes`] and tells who signed, by certificates.
@@ -177,9 +181,11 @@ pub fn verify_source(name: &str, source: &mut dyn Source, policy: &Policy) -> Re
 /// # Errors
 ///
 /// As [`verify_bytes`].
-pub fn signed_by(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<SignedBy, ProofError> {
-    let kind = detected(name, &bytes)?;
-    Ok(checked(kind, &mut std::io::Cursor::new(bytes), policy, |shown, _| SignedBy::of(shown))?)
+pub fn verify_signer(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<SignedBy, ProofError> {
+    let kind = detect_kind(name, &bytes)?;
+    Ok(verify_file(kind, &mut std::io::Cursor::new(bytes), policy, |shown, _| {
+        SignedBy::from_signature(shown)
+    })?)
 }
 
 /// A PowerShell script as it was before it was signed; itself where it is unsigned. Nothing of the
@@ -189,10 +195,10 @@ pub fn signed_by(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<SignedBy
 ///
 /// A signature block that is no such, or text that cannot be read.
 pub fn unsigned_script(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    Ok(script::unsigned(bytes)?)
+    Ok(script::strip_signature(bytes)?)
 }
 
-fn detected(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
+fn detect_kind(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
     FileKind::detect(name, bytes.get(..8).unwrap_or(bytes))
         .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))
 }
@@ -202,12 +208,12 @@ fn detected(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
 /// # Errors
 ///
 /// No signature, or one that cannot be read.
-pub fn describe(kind: FileKind, source: &mut dyn Source) -> Result<Vec<Offer>, ProofError> {
+pub fn describe_signatures(kind: FileKind, source: &mut dyn Source) -> Result<Vec<Offer>, ProofError> {
     let file = SignedFile::read(kind, source)?;
     let data = SignedData::parse(file.signature())?;
-    let mut offers = vec![offer(&data, false)?];
+    let mut offers = vec![describe_signature(&data, false)?];
     for nested in data.signer.unsigned_values(oid::NESTED_SIGNATURE) {
-        offers.push(offer(&SignedData::parse(nested.whole)?, true)?);
+        offers.push(describe_signature(&SignedData::parse(nested.whole)?, true)?);
     }
     Ok(offers)
 }
@@ -224,11 +230,11 @@ enum SignedFile {
 impl SignedFile {
     fn read(kind: FileKind, source: &mut dyn Source) -> Result<Self, Fault> {
         Ok(match kind {
-            FileKind::Pe => Self::Pe(pe::read(source)?),
-            FileKind::Msi => Self::Msi(msi::read(source)?),
-            FileKind::PowerShell => Self::PowerShell(script::read(source)?),
-            FileKind::Cab => Self::Cab(cab::read(source)?),
-            FileKind::Cat => Self::Cat(source::whole(source)?),
+            FileKind::Pe => Self::Pe(pe::read_image(source)?),
+            FileKind::Msi => Self::Msi(msi::read_package(source)?),
+            FileKind::PowerShell => Self::PowerShell(script::read_script(source)?),
+            FileKind::Cab => Self::Cab(cab::read_cabinet(source)?),
+            FileKind::Cat => Self::Cat(source::read_all(source)?),
         })
     }
 
@@ -267,7 +273,7 @@ struct Shown<'a> {
     unsigned: Vec<String>,
 }
 
-fn checked<T>(
+fn verify_file<T>(
     kind: FileKind,
     source: &mut dyn Source,
     policy: &Policy,
@@ -278,14 +284,14 @@ fn checked<T>(
     let nested = data.signer.unsigned_values(oid::NESTED_SIGNATURE);
     if nested.len() > MOST_NESTED {
         let count = nested.len();
-        return Err(Code::SeveralSignatures.because(format!("{count} signatures are nested in one")));
+        return Err(Code::SeveralSignatures.with_message(format!("{count} signatures are nested in one")));
     }
     let shown = signature(kind, source, &file, &data, policy)?;
     for (number, nested) in nested.iter().enumerate() {
-        let of_nested = |fault: Fault| fault.of_nested(number + 1);
+        let of_nested = |fault: Fault| fault.for_nested(number + 1);
         let data = SignedData::parse(nested.whole).map_err(of_nested)?;
         if !data.signer.unsigned_values(oid::NESTED_SIGNATURE).is_empty() {
-            return Err(of_nested(Code::SeveralSignatures.because("it has nested signatures itself")));
+            return Err(of_nested(Code::SeveralSignatures.with_message("it has nested signatures itself")));
         }
         signature(kind, source, &file, &data, policy).map_err(of_nested)?;
     }
@@ -300,21 +306,21 @@ fn signature<'a>(
     data: &SignedData<'a>,
     policy: &Policy,
 ) -> Result<Shown<'a>, Fault> {
-    let algorithm = covered(kind, source, file, data)?;
+    let algorithm = check_digest(kind, source, file, data)?;
     let leaf = data.leaf()?;
-    data.signer.check(data.content_type, data.content.body, &leaf)?;
+    data.signer.verify_content(data.content_type, data.content.body, &leaf)?;
     if [algorithm, data.signer.digest].contains(&Algorithm::Sha1) && !policy.allow_sha1 {
         return Err(
-            Code::Sha1.because("the signature is over a SHA-1 digest, which the policy does not allow")
+            Code::Sha1.with_message("the signature is over a SHA-1 digest, which the policy does not allow")
         );
     }
-    let stamp = timestamp::prove(data, policy)?;
+    let stamp = timestamp::prove_time(data, policy)?;
     if stamp.is_none() && policy.require_timestamp {
-        return Err(Code::TimestampMissing.because("no timestamp, which the policy demands"));
+        return Err(Code::TimestampMissing.with_message("no timestamp, which the policy demands"));
     }
-    let (root, authorities) = trusted(&leaf, data, stamp.as_ref(), policy)?;
+    let (root, authorities) = find_trusted_root(&leaf, data, stamp.as_ref(), policy)?;
     if let Some(publisher) = &policy.publisher {
-        publisher.check(&leaf)?;
+        publisher.check_certificate(&leaf)?;
     }
     let known = [oid::TIMESTAMP_TOKEN, oid::COUNTERSIGNATURE, oid::NESTED_SIGNATURE];
     let unsigned = data.signer.unsigned.iter().filter(|attribute| !known.contains(&attribute.kind));
@@ -323,7 +329,7 @@ fn signature<'a>(
 }
 
 /// That the signature is over this file: the digest it is over, by which algorithm.
-fn covered(
+fn check_digest(
     kind: FileKind,
     source: &mut dyn Source,
     file: &SignedFile,
@@ -332,7 +338,7 @@ fn covered(
     let expected = if kind == FileKind::Cat { oid::TRUST_LIST } else { oid::INDIRECT_DATA };
     if data.content_type != expected {
         let found = data.content_type;
-        return Err(Code::WrongContent.because(format!("the signature is over content of type {found}")));
+        return Err(Code::WrongContent.with_message(format!("the signature is over content of type {found}")));
     }
     if kind == FileKind::Cat {
         return Ok(data.signer.digest);
@@ -340,11 +346,11 @@ fn covered(
     let indirect = Indirect::parse(data.content, kind)?;
     let found = file.digest(source, indirect.algorithm)?;
     if found.as_deref() != Some(indirect.digest) {
-        return Err(Code::FileDigest.because(format!(
+        return Err(Code::FileDigest.with_message(format!(
             "the file is not the one that was signed: its {} is {}, the signed one {}",
             indirect.algorithm.as_str(),
-            hex(found.as_deref().unwrap_or_default()),
-            hex(indirect.digest)
+            encode_hex(found.as_deref().unwrap_or_default()),
+            encode_hex(indirect.digest)
         )));
     }
     Ok(indirect.algorithm)
@@ -352,7 +358,7 @@ fn covered(
 
 /// The root that the signer leads to, at the time that counts, by the policy's certificates; and
 /// the authorities on the way.
-fn trusted(
+fn find_trusted_root(
     leaf: &Certificate<'_>,
     data: &SignedData<'_>,
     stamp: Option<&Stamp>,
@@ -361,26 +367,27 @@ fn trusted(
     let at = stamp.map_or(policy.at, |stamp| stamp.at);
     let purpose = Purpose::CodeSigning;
     let question = Question { roots: &policy.roots, purpose, at, allow_sha1: policy.allow_sha1 };
-    let chain = chain::build(leaf, &data.certificates, question)?;
+    let chain = chain::build_chain(leaf, &data.certificates, question)?;
     let for_life = leaf.purposes()?.is_some_and(|purposes| purposes.contains(&oid::LIFETIME_SIGNING));
     if for_life && at != policy.at {
         // Such a signature ends with its certificate, whatever its timestamp says.
-        chain::build(leaf, &data.certificates, Question { at: policy.at, ..question })?;
+        chain::build_chain(leaf, &data.certificates, Question { at: policy.at, ..question })?;
     }
-    let authorities = chain.authorities.iter().map(|der| crate::embedded::sha256(der));
+    let authorities = chain.authorities.iter().map(|der| crate::embedded::sha256_hex(der));
     let mut own = std::iter::once(leaf.sha256()).chain(authorities);
     let pinned = |found: String| policy.certificates.iter().any(|pin| pin.eq_ignore_ascii_case(&found));
     if !policy.certificates.is_empty() && !own.any(pinned) {
         let (subject, sha256) = (leaf.subject(), leaf.sha256());
-        return Err(Code::CertificatePin
-            .because(format!("neither `{subject}` (SHA-256 {sha256}) nor an authority of it is pinned")));
+        return Err(Code::CertificatePin.with_message(format!(
+            "neither `{subject}` (SHA-256 {sha256}) nor an authority of it is pinned"
+        )));
     }
     Ok((chain.root.clone(), chain.authorities))
 }
 
-fn proven(shown: &Shown<'_>, nested: usize) -> Proven {
+fn summarize_proof(shown: &Shown<'_>, nested: usize) -> Proven {
     let stamp = shown.stamp.as_ref();
-    let time = stamp.map_or_else(|| "none".to_owned(), |stamp| instant(stamp.at));
+    let time = stamp.map_or_else(|| "none".to_owned(), |stamp| format_time(stamp.at));
     let mut facts = BTreeMap::from([
         ("signer".to_owned(), shown.leaf.subject()),
         ("issuer".to_owned(), shown.leaf.issuer()),
@@ -404,7 +411,7 @@ fn proven(shown: &Shown<'_>, nested: usize) -> Proven {
     Proven { verdict: Verdict::Verified, detail, facts }
 }
 
-fn offer(data: &SignedData<'_>, nested: bool) -> Result<Offer, Fault> {
+fn describe_signature(data: &SignedData<'_>, nested: bool) -> Result<Offer, Fault> {
     let leaf = data.leaf()?;
     Ok(Offer {
         signer: leaf.subject(),
@@ -413,7 +420,7 @@ fn offer(data: &SignedData<'_>, nested: bool) -> Result<Offer, Fault> {
         not_before: UnixTime::since_unix_epoch(Duration::from_secs(leaf.not_before())),
         not_after: UnixTime::since_unix_epoch(Duration::from_secs(leaf.not_after())),
         digest_algorithm: data.signer.digest.as_str(),
-        timestamp: timestamp::claimed(&data.signer),
+        timestamp: timestamp::read_claimed_time(&data.signer),
         nested,
     })
 }

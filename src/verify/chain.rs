@@ -20,7 +20,7 @@ use serde::Deserialize;
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, anchor_from_trusted_cert};
 
 pub use certificate::Certificate;
-pub(crate) use certificate::kind;
+pub(crate) use certificate::find_attribute_type;
 
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::Tree;
@@ -100,7 +100,7 @@ impl Purpose {
 
     /// Authorities without extended key usage are common, Microsoft's among them: so it binds
     /// where it is present. The leaf's is checked apart, because there it must be present.
-    fn usage(self) -> KeyUsage {
+    fn key_usage(self) -> KeyUsage {
         const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];
         const TIME_STAMPING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 8];
         KeyUsage::required_if_present(match self {
@@ -143,7 +143,7 @@ impl Root {
 
     /// A root's own dates are no part of path validation in RFC 5280; here they bind, as they do
     /// in OpenSSL.
-    fn holds(&self, at: UnixTime) -> bool {
+    fn is_valid_at(&self, at: UnixTime) -> bool {
         (self.not_before..=self.not_after).contains(&at.as_secs())
     }
 }
@@ -153,7 +153,7 @@ impl Root {
 /// # Errors
 ///
 /// No certificate, or one that cannot be read.
-pub fn roots(pem: &[u8]) -> Result<Vec<Root>, RootError> {
+pub fn parse_roots(pem: &[u8]) -> Result<Vec<Root>, RootError> {
     const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
     const END: &str = "-----END CERTIFICATE-----";
     let text = std::str::from_utf8(pem).map_err(|_| RootError::Empty)?;
@@ -214,7 +214,7 @@ impl PinnedRoots {
             let pem = manifests
                 .get(&format!("trust/{file}"))
                 .ok_or_else(|| RootError::List(format!("trust/{file} is absent")))?;
-            let [root] = roots(pem)?
+            let [root] = parse_roots(pem)?
                 .try_into()
                 .map_err(|_| RootError::List(format!("trust/{file} holds several certificates")))?;
             if root.sha256 != listed.sha256 {
@@ -253,35 +253,37 @@ pub struct Chain<'a> {
 /// # Errors
 ///
 /// See [`ChainError`].
-pub fn build<'a>(
+pub fn build_chain<'a>(
     leaf: &Certificate<'_>,
     others: &[&[u8]],
     question: Question<'a>,
 ) -> Result<Chain<'a>, ChainError> {
     check_leaf(leaf, question.purpose)?;
-    let roots: Vec<&Root> = question.roots.iter().filter(|root| root.holds(question.at)).collect();
+    let roots: Vec<&Root> = question.roots.iter().filter(|root| root.is_valid_at(question.at)).collect();
     let roots_der: Vec<CertificateDer<'_>> =
         roots.iter().map(|root| CertificateDer::from(root.der.as_slice())).collect();
     let mut anchors: Vec<TrustAnchor<'_>> = Vec::new();
     for der in &roots_der {
-        anchors.push(anchor_from_trusted_cert(der).map_err(|error| invalid(leaf, &error))?);
+        anchors.push(anchor_from_trusted_cert(der).map_err(|error| invalid_chain_error(leaf, &error))?);
     }
     let others: Vec<CertificateDer<'_>> = others.iter().map(|der| CertificateDer::from(*der)).collect();
     let end = CertificateDer::from(leaf.der);
-    let end = EndEntityCert::try_from(&end).map_err(|error| invalid(leaf, &error))?;
+    let end = EndEntityCert::try_from(&end).map_err(|error| invalid_chain_error(leaf, &error))?;
     let mut algorithms = ALL_VERIFICATION_ALGS.to_vec();
     if question.allow_sha1 {
         algorithms.push(&RsaSha1);
     }
-    let usage = question.purpose.usage();
+    let usage = question.purpose.key_usage();
     let path = end
         .verify_for_usage(&algorithms, &anchors, &others, question.at, usage, None, None)
-        .map_err(|error| explained(leaf, &others, question, error))?;
+        .map_err(|error| explain_error(leaf, &others, question, error))?;
     let place = anchors.iter().position(|anchor| {
         anchor.subject == path.anchor().subject
             && anchor.subject_public_key_info == path.anchor().subject_public_key_info
     });
-    let root = place.and_then(|place| roots.get(place)).ok_or_else(|| untrusted(leaf, question.purpose))?;
+    let root = place
+        .and_then(|place| roots.get(place))
+        .ok_or_else(|| untrusted_root_error(leaf, question.purpose))?;
     let authorities = path.intermediate_certificates().map(|authority| authority.der().to_vec()).collect();
     Ok(Chain { root, authorities })
 }
@@ -309,13 +311,13 @@ fn check_leaf(leaf: &Certificate<'_>, purpose: Purpose) -> Result<(), ChainError
 }
 
 /// A refusal of path validation in our words.
-fn explained(
+fn explain_error(
     leaf: &Certificate<'_>,
     others: &[CertificateDer<'_>],
     question: Question<'_>,
     error: Error,
 ) -> ChainError {
-    let at = instant(question.at);
+    let at = format_time(question.at);
     // Path validation names the time, not the certificate: the first one outside its dates it is.
     let all = || {
         let others = others.iter().filter_map(|der| Certificate::from_der(der).ok());
@@ -328,12 +330,12 @@ fn explained(
     };
     match error {
         Error::CertExpired { not_after, .. } => {
-            ChainError::Expired { subject: blamed(not_after), after: instant(not_after), at }
+            ChainError::Expired { subject: blamed(not_after), after: format_time(not_after), at }
         }
         Error::CertNotValidYet { not_before, .. } => {
-            ChainError::NotYetValid { subject: blamed(not_before), before: instant(not_before), at }
+            ChainError::NotYetValid { subject: blamed(not_before), before: format_time(not_before), at }
         }
-        Error::UnknownIssuer => untrusted(leaf, question.purpose),
+        Error::UnknownIssuer => untrusted_root_error(leaf, question.purpose),
         Error::UnsupportedSignatureAlgorithmContext(_)
             if all().any(|found| {
                 [oid::SHA1_WITH_RSA, oid::ECDSA_WITH_SHA1].contains(&found.signature_algorithm())
@@ -346,7 +348,7 @@ fn explained(
                 found.rsa_bits().filter(|bits| *bits < LEAST_RSA_BITS).map(|bits| (found.subject(), bits))
             });
             weak.map_or_else(
-                || invalid(leaf, &error),
+                || invalid_chain_error(leaf, &error),
                 |(subject, bits)| ChainError::WeakKey { subject, bits },
             )
         }
@@ -355,15 +357,15 @@ fn explained(
             purpose: question.purpose.as_str(),
             why: "one of its authorities may not issue for it",
         },
-        other => invalid(leaf, &other),
+        other => invalid_chain_error(leaf, &other),
     }
 }
 
-fn untrusted(leaf: &Certificate<'_>, purpose: Purpose) -> ChainError {
+fn untrusted_root_error(leaf: &Certificate<'_>, purpose: Purpose) -> ChainError {
     ChainError::UntrustedRoot { subject: leaf.subject(), issuer: leaf.issuer(), purpose: purpose.as_str() }
 }
 
-fn invalid(leaf: &Certificate<'_>, error: &Error) -> ChainError {
+fn invalid_chain_error(leaf: &Certificate<'_>, error: &Error) -> ChainError {
     let why = match error {
         Error::InvalidSignatureForPublicKey => "a certificate is not signed by the authority that it names",
         Error::UnsupportedCriticalExtension => "a certificate has a critical extension that is not known",
@@ -377,7 +379,7 @@ fn invalid(leaf: &Certificate<'_>, error: &Error) -> ChainError {
 
 /// Seconds since 1970 as people and JSON write a time.
 #[must_use]
-pub fn instant(time: UnixTime) -> String {
+pub fn format_time(time: UnixTime) -> String {
     der::DateTime::from_unix_duration(Duration::from_secs(time.as_secs()))
         .map_or_else(|_| format!("{} s after 1970", time.as_secs()), |time| time.to_string())
 }

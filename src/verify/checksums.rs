@@ -33,19 +33,19 @@ struct Entry {
 ///
 /// # Errors
 /// No entry, several that differ, one of another algorithm, or no checksum file at all.
-pub fn find(bytes: &[u8], name: &str, algorithm: PinAlgorithm) -> Result<String, ProofError> {
+pub fn find_checksum(bytes: &[u8], name: &str, algorithm: PinAlgorithm) -> Result<String, ProofError> {
     if bytes.len() > MAX_SIZE {
         return Err(ProofError::new(
             "checksum-too-large",
             format!("{} bytes are no checksum file", bytes.len()),
         ));
     }
-    let text = text(bytes)?;
+    let text = decode_text(bytes)?;
     if text.trim_start().starts_with('<') {
         return Err(ProofError::new("checksum-web-page", "the checksum file is a web page"));
     }
-    let entries = entries(&text)?;
-    let found = choose(&entries, name, algorithm)?;
+    let entries = parse_entries(&text)?;
+    let found = choose_entry(&entries, name, algorithm)?;
     if EMPTY.contains(&found.digest.as_str()) {
         return Err(ProofError::new("checksum-empty-file", "the digest is the one of an empty file"));
     }
@@ -58,7 +58,7 @@ const EMPTY: [&str; 2] = [
     "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
 ];
 
-fn text(bytes: &[u8]) -> Result<String, ProofError> {
+fn decode_text(bytes: &[u8]) -> Result<String, ProofError> {
     let malformed = || ProofError::new("checksum-malformed", "it is no text");
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         if bytes.len() % 2 == 1 {
@@ -75,14 +75,19 @@ fn text(bytes: &[u8]) -> Result<String, ProofError> {
     }
 }
 
-fn choose<'a>(entries: &'a [Entry], name: &str, algorithm: PinAlgorithm) -> Result<&'a Entry, ProofError> {
+fn choose_entry<'a>(
+    entries: &'a [Entry],
+    name: &str,
+    algorithm: PinAlgorithm,
+) -> Result<&'a Entry, ProofError> {
     let fitting = match entries {
         [only] if only.name.is_none() => vec![only],
-        _ => named(entries, name)?,
+        _ => find_named(entries, name)?,
     };
-    let (fitting, others): (Vec<_>, Vec<_>) = fitting.into_iter().partition(|entry| is_of(entry, algorithm));
+    let (fitting, others): (Vec<_>, Vec<_>) =
+        fitting.into_iter().partition(|entry| has_algorithm(entry, algorithm));
     let Some(first) = fitting.first() else {
-        return Err(other_algorithm(&others, algorithm));
+        return Err(other_algorithm_error(&others, algorithm));
     };
     if fitting.iter().any(|entry| entry.digest != first.digest) {
         return Err(ProofError::new(
@@ -94,10 +99,13 @@ fn choose<'a>(entries: &'a [Entry], name: &str, algorithm: PinAlgorithm) -> Resu
 }
 
 /// Entries for a file. A path is matched whole; a bare name is the last part of any path.
-fn named<'a>(entries: &'a [Entry], name: &str) -> Result<Vec<&'a Entry>, ProofError> {
-    let wanted = plain(name);
+fn find_named<'a>(entries: &'a [Entry], name: &str) -> Result<Vec<&'a Entry>, ProofError> {
+    let wanted = normalize_path(name);
     let named = |fits: &dyn Fn(&str) -> bool| -> Vec<&'a Entry> {
-        entries.iter().filter(|entry| entry.name.as_deref().is_some_and(|own| fits(&plain(own)))).collect()
+        entries
+            .iter()
+            .filter(|entry| entry.name.as_deref().is_some_and(|own| fits(&normalize_path(own))))
+            .collect()
     };
     let mut fitting = named(&|own| own == wanted);
     if fitting.is_empty() && !wanted.contains('/') {
@@ -105,19 +113,22 @@ fn named<'a>(entries: &'a [Entry], name: &str) -> Result<Vec<&'a Entry>, ProofEr
     }
     if fitting.is_empty() {
         let known: Vec<&str> = entries.iter().filter_map(|entry| entry.name.as_deref()).take(5).collect();
-        let listed =
-            if known.is_empty() { String::new() } else { format!("; it names {}", shown(&known.join(", "))) };
+        let listed = if known.is_empty() {
+            String::new()
+        } else {
+            format!("; it names {}", shorten_text(&known.join(", ")))
+        };
         return Err(ProofError::new("checksum-absent", format!("it has no entry for {name}{listed}")));
     }
     Ok(fitting)
 }
 
-fn shown(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     text.chars().take(200).filter(|c| !c.is_control()).collect()
 }
 
-fn is_of(entry: &Entry, algorithm: PinAlgorithm) -> bool {
-    let (label, length) = label(algorithm);
+fn has_algorithm(entry: &Entry, algorithm: PinAlgorithm) -> bool {
+    let (label, length) = algorithm_label(algorithm);
     entry.digest.len() == length
         && entry.algorithm.as_deref().is_none_or(|own| {
             let own = own.replace('-', "").to_uppercase();
@@ -125,32 +136,33 @@ fn is_of(entry: &Entry, algorithm: PinAlgorithm) -> bool {
         })
 }
 
-fn label(algorithm: PinAlgorithm) -> (&'static str, usize) {
+fn algorithm_label(algorithm: PinAlgorithm) -> (&'static str, usize) {
     match algorithm {
         PinAlgorithm::Sha256 => ("SHA256", 64),
         PinAlgorithm::Sha512 => ("SHA512", 128),
     }
 }
 
-fn other_algorithm(others: &[&Entry], algorithm: PinAlgorithm) -> ProofError {
-    let (label, length) = label(algorithm);
+fn other_algorithm_error(others: &[&Entry], algorithm: PinAlgorithm) -> ProofError {
+    let (label, length) = algorithm_label(algorithm);
     let found = others.first().map_or_else(String::new, |entry| {
         let said = entry.algorithm.as_ref().map(|own| format!(" and says {own}")).unwrap_or_default();
         format!("the entry is of {} digits{said}, ", entry.digest.len())
     });
-    ProofError::new("checksum-algorithm", shown(&format!("{found}{label} has {length}")))
+    ProofError::new("checksum-algorithm", shorten_text(&format!("{found}{label} has {length}")))
 }
 
 /// A relative path with `/` between its parts and no `./` before them.
-fn plain(name: &str) -> String {
+fn normalize_path(name: &str) -> String {
     let name = name.replace('\\', "/");
     name.strip_prefix("./").map_or(name.clone(), str::to_owned)
 }
 
-fn entries(text: &str) -> Result<Vec<Entry>, ProofError> {
+fn parse_entries(text: &str) -> Result<Vec<Entry>, ProofError> {
     let lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(['\r', '\0'])).collect();
-    if let Some(entries) =
-        certutil(&lines).or_else(|| powershell_list(&lines)).or_else(|| powershell_table(&lines))
+    if let Some(entries) = parse_certutil(&lines)
+        .or_else(|| parse_powershell_list(&lines))
+        .or_else(|| parse_powershell_table(&lines))
     {
         return Ok(entries);
     }
@@ -169,7 +181,7 @@ fn entries(text: &str) -> Result<Vec<Entry>, ProofError> {
     }
     said.into_iter()
         .map(|line| {
-            bsd(line).or_else(|| gnu(line)).ok_or_else(|| {
+            parse_bsd_line(line).or_else(|| parse_gnu_line(line)).ok_or_else(|| {
                 let shown: String = line.chars().take(60).filter(|c| !c.is_control()).collect();
                 ProofError::new("checksum-malformed", format!("`{shown}` is no line of a checksum file"))
             })
@@ -181,7 +193,7 @@ fn is_hex(text: &str) -> bool {
     matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn gnu(line: &str) -> Option<Entry> {
+fn parse_gnu_line(line: &str) -> Option<Entry> {
     let (escaped, line) = match line.strip_prefix('\\') {
         Some(rest) => (true, rest),
         None => (false, line),
@@ -192,11 +204,11 @@ fn gnu(line: &str) -> Option<Entry> {
     }
     // Two blanks, or a blank and the mark of binary files; some tools write tabs.
     let name = rest.strip_prefix("  ").or_else(|| rest.strip_prefix(" *")).unwrap_or(rest.trim_start());
-    let name = if escaped { unescaped(name)? } else { name.to_owned() };
+    let name = if escaped { unescape_name(name)? } else { name.to_owned() };
     (!name.is_empty()).then(|| Entry { algorithm: None, digest: digest.to_lowercase(), name: Some(name) })
 }
 
-fn unescaped(name: &str) -> Option<String> {
+fn unescape_name(name: &str) -> Option<String> {
     let mut text = String::new();
     let mut characters = name.chars();
     while let Some(character) = characters.next() {
@@ -213,7 +225,7 @@ fn unescaped(name: &str) -> Option<String> {
     Some(text)
 }
 
-fn bsd(line: &str) -> Option<Entry> {
+fn parse_bsd_line(line: &str) -> Option<Entry> {
     let (algorithm, rest) = line.split_once('(')?;
     let (name, digest) = rest.rsplit_once(") = ").or_else(|| rest.rsplit_once(")= "))?;
     let (algorithm, digest) = (algorithm.trim_end(), digest.trim());
@@ -227,7 +239,7 @@ fn bsd(line: &str) -> Option<Entry> {
 }
 
 /// `SHA256 hash of kubelet.exe:`, then the digest, on older systems with blanks between the bytes.
-fn certutil(lines: &[&str]) -> Option<Vec<Entry>> {
+fn parse_certutil(lines: &[&str]) -> Option<Vec<Entry>> {
     let mut entries = Vec::new();
     for pair in lines.windows(2) {
         let Some((algorithm, rest)) = pair[0].split_once(" hash of ") else { continue };
@@ -244,7 +256,7 @@ fn certutil(lines: &[&str]) -> Option<Vec<Entry>> {
     (!entries.is_empty()).then_some(entries)
 }
 
-fn powershell_table(lines: &[&str]) -> Option<Vec<Entry>> {
+fn parse_powershell_table(lines: &[&str]) -> Option<Vec<Entry>> {
     let head = lines.iter().position(|line| line.split_whitespace().eq(["Algorithm", "Hash", "Path"]))?;
     let entries: Vec<Entry> = lines[head + 1..]
         .iter()
@@ -263,7 +275,7 @@ fn powershell_table(lines: &[&str]) -> Option<Vec<Entry>> {
 }
 
 /// Values that are longer than the console is wide go on in the next line, behind blanks.
-fn powershell_list(lines: &[&str]) -> Option<Vec<Entry>> {
+fn parse_powershell_list(lines: &[&str]) -> Option<Vec<Entry>> {
     let mut said: Vec<(&str, String)> = Vec::new();
     for line in lines {
         if let Some((key, value)) = line.split_once(" : ") {
@@ -333,18 +345,21 @@ mod tests {
             ("Get-FileHash", format!("\r\nAlgorithm       Hash      Path\r\n---------       ----      ----\r\nSHA256          {upper}       C:\\out\\{NAME}\r\n\r\n").into_bytes()),
             ("Get-FileHash list", format!("\r\nAlgorithm : SHA256\r\nHash      : {upper}\r\nPath      : C:\\out\\{NAME}\r\n").into_bytes()),
         ] {
-            assert_eq!(find(&bytes, NAME, PinAlgorithm::Sha256), Ok(a.clone()), "{title}");
+            assert_eq!(find_checksum(&bytes, NAME, PinAlgorithm::Sha256), Ok(a.clone()), "{title}");
         }
         let odd = format!("\\{a}  a\\\\b.exe\n");
-        assert_eq!(find(odd.as_bytes(), "a\\b.exe", PinAlgorithm::Sha256), Ok(a));
+        assert_eq!(find_checksum(odd.as_bytes(), "a\\b.exe", PinAlgorithm::Sha256), Ok(a));
     }
 
     #[test]
     fn whole_paths_win_over_last_parts() {
         let (a, b) = (hex('a'), hex('b'));
         let sums = format!("{b}  bin/windows/arm64/{NAME}\n{a}  bin/windows/amd64/{NAME}\n");
-        assert_eq!(find(sums.as_bytes(), &format!("bin/windows/amd64/{NAME}"), PinAlgorithm::Sha256), Ok(a));
-        let error = find(sums.as_bytes(), NAME, PinAlgorithm::Sha256).expect_err("ambiguous");
+        assert_eq!(
+            find_checksum(sums.as_bytes(), &format!("bin/windows/amd64/{NAME}"), PinAlgorithm::Sha256),
+            Ok(a)
+        );
+        let error = find_checksum(sums.as_bytes(), NAME, PinAlgorithm::Sha256).expect_err("ambiguous");
         assert_eq!(error.code, "checksum-ambiguous");
     }
 
@@ -373,11 +388,11 @@ mod tests {
             ("text behind the digest", format!("{a}{a}x"), "checksum-malformed"),
             ("too large", "#\n".repeat(MAX_SIZE), "checksum-too-large"),
         ] {
-            let error = find(text.as_bytes(), NAME, PinAlgorithm::Sha256).expect_err(title);
+            let error = find_checksum(text.as_bytes(), NAME, PinAlgorithm::Sha256).expect_err(title);
             assert_eq!(error.code, code, "{title}: {error}");
         }
         assert_eq!(
-            find(b"\x80\x81", NAME, PinAlgorithm::Sha256).expect_err("bytes").code,
+            find_checksum(b"\x80\x81", NAME, PinAlgorithm::Sha256).expect_err("bytes").code,
             "checksum-malformed"
         );
     }

@@ -14,7 +14,7 @@ use der::asn1::{AnyRef, UintRef};
 use x509_cert::spki::SubjectPublicKeyInfoRef;
 
 use super::{ProofError, Proven};
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 use crate::model::evidence::Verdict;
 
 const P256: der::asn1::ObjectIdentifier = der::asn1::ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
@@ -24,9 +24,9 @@ const P256: der::asn1::ObjectIdentifier = der::asn1::ObjectIdentifier::new_unwra
 /// # Errors
 /// See the module's codes.
 pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Proven, ProofError> {
-    let (spki, fingerprint) = public_key(key)?;
-    let signature = signature_der(signature)?;
-    check(digest, &signature, &spki)?;
+    let (spki, fingerprint) = parse_public_key(key)?;
+    let signature = decode_signature(signature)?;
+    check_signature(digest, &signature, &spki)?;
     Ok(Proven {
         verdict: Verdict::Verified,
         detail: "signed by the expected key".to_owned(),
@@ -39,7 +39,7 @@ pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Prov
 }
 
 /// DER of the key, and SHA-256 of it.
-pub(super) fn public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
+pub(super) fn parse_public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
     let wrong = |reason: &str| ProofError::new("cosign-key", reason.to_owned());
     if pem.contains("PRIVATE KEY") {
         return Err(wrong("it is a private key: give the public one"));
@@ -57,12 +57,12 @@ pub(super) fn public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
     if curve != Some(P256) {
         return Err(wrong("its curve is not P-256, which cosign's keys have"));
     }
-    let fingerprint = sha256(&der);
+    let fingerprint = sha256_hex(&der);
     Ok((der, fingerprint))
 }
 
 /// DER, or base64 of it with or without line ends.
-pub(super) fn signature_der(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
+pub(super) fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     let malformed = |reason: &str| ProofError::new("cosign-malformed", reason.to_owned());
     if bytes.trim_ascii().is_empty() {
         return Err(malformed("the signature is empty"));
@@ -79,11 +79,11 @@ pub(super) fn signature_der(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     }
     // Strict: nothing behind it, both numbers in their shortest form.
     let _: (UintRef<'_>, UintRef<'_>) =
-        numbers(&der).map_err(|_| malformed("the signature is no DER of two numbers"))?;
+        parse_integers(&der).map_err(|_| malformed("the signature is no DER of two numbers"))?;
     Ok(der)
 }
 
-fn numbers(der: &[u8]) -> der::Result<(UintRef<'_>, UintRef<'_>)> {
+fn parse_integers(der: &[u8]) -> der::Result<(UintRef<'_>, UintRef<'_>)> {
     #[derive(der::Sequence)]
     struct Numbers<'a> {
         r: UintRef<'a>,
@@ -93,7 +93,7 @@ fn numbers(der: &[u8]) -> der::Result<(UintRef<'_>, UintRef<'_>)> {
     Ok((numbers.r, numbers.s))
 }
 
-pub(super) fn check(digest: &[u8; 32], signature: &[u8], spki: &[u8]) -> Result<(), ProofError> {
+pub(super) fn check_signature(digest: &[u8; 32], signature: &[u8], spki: &[u8]) -> Result<(), ProofError> {
     let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, spki)
         .map_err(|_| ProofError::new("cosign-key", "the key cannot be used"))?;
     let digest = Digest::import_less_safe(digest, &SHA256)

@@ -30,7 +30,7 @@ use x509_cert::Certificate;
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
-use super::chain::instant;
+use super::chain::format_time;
 use super::sigstore::{self, Signer};
 use super::{ProofError, Proven, cosign};
 use crate::model::evidence::Verdict;
@@ -47,14 +47,14 @@ const ISSUER: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.57264
 ///
 /// # Errors
 /// See the module's codes.
-pub fn verify(
+pub fn verify_signature(
     digest: &[u8; 32],
     signature: &[u8],
     certificate: &[u8],
     signer: Signer<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    pair(digest, signature, &certificate_der(certificate)?, signer, root)
+    verify_pair(digest, signature, &decode_certificate(certificate)?, signer, root)
 }
 
 /// Signature and certificate in one file: a sigstore bundle without log entry. It proves what the two
@@ -62,11 +62,11 @@ pub fn verify(
 ///
 /// # Errors
 /// They are no signature and no certificate.
-pub fn bundle(digest: &[u8; 32], signature: &[u8], certificate: &[u8]) -> Result<String, ProofError> {
-    let certificate = STANDARD.encode(certificate_der(certificate)?);
-    let signature = STANDARD.encode(cosign::signature_der(signature)?);
+pub fn build_bundle(digest: &[u8; 32], signature: &[u8], certificate: &[u8]) -> Result<String, ProofError> {
+    let certificate = STANDARD.encode(decode_certificate(certificate)?);
+    let signature = STANDARD.encode(cosign::decode_signature(signature)?);
     let digest = json!({"algorithm": "SHA2_256", "digest": STANDARD.encode(digest)});
-    Ok(json::pretty(&json!({
+    Ok(json::format_json(&json!({
         "mediaType": MediaType::Bundle0_3.as_str(),
         "verificationMaterial": {"certificate": {"rawBytes": certificate}},
         "messageSignature": {"messageDigest": digest, "signature": signature},
@@ -85,7 +85,7 @@ pub fn verify_bundle(
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     let other = |reason: &str| ProofError::new("keyless-bundle", reason.to_owned());
-    let bundle = sigstore::parse(bundle)?;
+    let bundle = sigstore::parse_bundle(bundle)?;
     let material = &bundle.verification_material;
     let timestamps = &material.timestamp_verification_data.rfc3161_timestamps;
     if !material.tlog_entries.is_empty() || !timestamps.is_empty() {
@@ -97,32 +97,32 @@ pub fn verify_bundle(
     let VerificationMaterialContent::Certificate(certificate) = &material.content else {
         return Err(other("the bundle holds no certificate"));
     };
-    pair(digest, message.signature.as_bytes(), certificate.raw_bytes.as_bytes(), signer, root)
+    verify_pair(digest, message.signature.as_bytes(), certificate.raw_bytes.as_bytes(), signer, root)
 }
 
-fn pair(
+fn verify_pair(
     digest: &[u8; 32],
     signature: &[u8],
     der: &[u8],
     signer: Signer<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let parsed = Certificate::from_der(der).map_err(|error| wrong(&error.to_string()))?;
+    let parsed = Certificate::from_der(der).map_err(|error| certificate_error(&error.to_string()))?;
     let info = &parsed.tbs_certificate;
     let root =
-        sigstore::trusted_root(root).map_err(|error| ProofError::new("keyless-root", error.message))?;
+        sigstore::load_trusted_root(root).map_err(|error| ProofError::new("keyless-root", error.message))?;
     let begins = info.validity.not_before.to_unix_duration();
-    let issuer = chain(der, begins, &root)?;
-    let logged = sct::logged(&parsed, &issuer, &root)?;
-    sigstore::whole(signer).map_err(|error| ProofError::new("keyless-identity", error.message))?;
-    identity(&parsed, signer)?;
-    let key = info.subject_public_key_info.to_der().map_err(|error| wrong(&error.to_string()))?;
-    cosign::check(digest, &cosign::signature_der(signature)?, &key)?;
-    let time = |time| instant(UnixTime::since_unix_epoch(time));
+    let issuer = verify_chain(der, begins, &root)?;
+    let logged = sct::verify_sct(&parsed, &issuer, &root)?;
+    sigstore::check_signer(signer).map_err(|error| ProofError::new("keyless-identity", error.message))?;
+    check_identity(&parsed, signer)?;
+    let key = info.subject_public_key_info.to_der().map_err(|error| certificate_error(&error.to_string()))?;
+    cosign::check_signature(digest, &cosign::decode_signature(signature)?, &key)?;
+    let time = |time| format_time(UnixTime::since_unix_epoch(time));
     let mut facts = BTreeMap::from([
         ("signer".to_owned(), signer.identity.to_owned()),
         ("issuer".to_owned(), signer.issuer.to_owned()),
-        ("certificateSha256".to_owned(), crate::embedded::sha256(der)),
+        ("certificateSha256".to_owned(), crate::embedded::sha256_hex(der)),
         ("certificateFrom".to_owned(), time(begins)),
         ("certificateTo".to_owned(), time(info.validity.not_after.to_unix_duration())),
     ]);
@@ -136,25 +136,26 @@ fn pair(
     })
 }
 
-fn wrong(reason: &str) -> ProofError {
+fn certificate_error(reason: &str) -> ProofError {
     ProofError::new("keyless-certificate", format!("the certificate beside the signature: {reason}"))
 }
 
 /// PEM, or base64 of PEM.
-fn certificate_der(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| wrong("is no text"))?.trim();
+fn decode_certificate(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| certificate_error("is no text"))?.trim();
     let pem = if text.starts_with("-----BEGIN") {
         text.as_bytes().to_vec()
     } else {
         let joined: String = text.split_whitespace().collect();
-        STANDARD.decode(joined).map_err(|_| wrong("is neither PEM nor base64 of it"))?
+        STANDARD.decode(joined).map_err(|_| certificate_error("is neither PEM nor base64 of it"))?
     };
-    let certificate = Certificate::from_pem(pem.trim_ascii()).map_err(|error| wrong(&error.to_string()))?;
-    certificate.to_der().map_err(|error| wrong(&error.to_string()))
+    let certificate =
+        Certificate::from_pem(pem.trim_ascii()).map_err(|error| certificate_error(&error.to_string()))?;
+    certificate.to_der().map_err(|error| certificate_error(&error.to_string()))
 }
 
 /// Leads the certificate to an authority that the root trusts at that time; the key of its issuer.
-fn chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>, ProofError> {
+fn verify_chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>, ProofError> {
     let seconds = i64::try_from(at.as_secs()).unwrap_or(i64::MAX);
     let authorities: Vec<CertificateDer<'static>> = root
         .certificate_authorities
@@ -170,7 +171,7 @@ fn chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>, Proof
     let anchors: Vec<_> =
         authorities.iter().filter_map(|certificate| anchor_from_trusted_cert(certificate).ok()).collect();
     let leaf = CertificateDer::from(leaf);
-    let end = EndEntityCert::try_from(&leaf).map_err(|error| wrong(&error.to_string()))?;
+    let end = EndEntityCert::try_from(&leaf).map_err(|error| certificate_error(&error.to_string()))?;
     let path = end
         .verify_for_usage(
             ALL_VERIFICATION_ALGS,
@@ -181,17 +182,17 @@ fn chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>, Proof
             None,
             None,
         )
-        .map_err(|error| wrong(&format!("does not lead to the trusted root: {error}")))?;
+        .map_err(|error| certificate_error(&format!("does not lead to the trusted root: {error}")))?;
     if let Some(issuer) = path.intermediate_certificates().next() {
         return Ok(issuer.subject_public_key_info().to_vec());
     }
     // An anchor keeps the content of its key's sequence only.
     AnyRef::new(Tag::Sequence, path.anchor().subject_public_key_info.as_ref())
         .and_then(|key| key.to_der())
-        .map_err(|error| wrong(&error.to_string()))
+        .map_err(|error| certificate_error(&error.to_string()))
 }
 
-fn identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofError> {
+fn check_identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofError> {
     let extensions = certificate.tbs_certificate.extensions.as_deref().unwrap_or_default();
     let value = |oid: ObjectIdentifier| {
         extensions
@@ -210,7 +211,7 @@ fn identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofEr
         .collect();
     if found != [signer.identity] {
         let message = format!("it is signed by `{}`, not by `{}`", found.join(", "), signer.identity);
-        return Err(ProofError::new("keyless-identity", sigstore::plain(&message)));
+        return Err(ProofError::new("keyless-identity", sigstore::flatten_text(&message)));
     }
     let issuers: Vec<String> = [
         value(ISSUER).and_then(|der| Utf8StringRef::from_der(der).ok().map(|text| text.as_str().to_owned())),
@@ -221,7 +222,7 @@ fn identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofEr
     .collect();
     if issuers.is_empty() || issuers.iter().any(|issuer| issuer != signer.issuer) {
         let message = format!("its issuer is `{}`, not `{}`", issuers.join(", "), signer.issuer);
-        return Err(ProofError::new("keyless-identity", sigstore::plain(&message)));
+        return Err(ProofError::new("keyless-identity", sigstore::flatten_text(&message)));
     }
     Ok(())
 }

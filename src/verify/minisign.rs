@@ -20,16 +20,16 @@ use crate::model::evidence::Verdict;
 ///
 /// # Errors
 /// See the module's codes.
-pub fn verify<E: From<ProofError>>(
+pub fn verify_minisign<E: From<ProofError>>(
     each: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), E>,
     signature: &[u8],
     key: &str,
 ) -> Result<Proven, E> {
-    let (public, id) = public_key(key)?;
-    let signature = parsed(signature)?;
-    let mut stream = public.verify_stream(&signature).map_err(|error| refused(&error))?;
+    let (public, id) = parse_public_key(key)?;
+    let signature = parse_signature(signature)?;
+    let mut stream = public.verify_stream(&signature).map_err(|error| explain_error(&error))?;
     each(&mut |piece| stream.update(piece))?;
-    stream.finalize().map_err(|error| refused(&error))?;
+    stream.finalize().map_err(|error| explain_error(&error))?;
     let comment = signature.trusted_comment().chars().filter(|c| !c.is_control()).collect();
     Ok(Proven {
         verdict: Verdict::Verified,
@@ -38,16 +38,16 @@ pub fn verify<E: From<ProofError>>(
     })
 }
 
-fn wrong(code: &'static str, reason: &str) -> ProofError {
+fn minisign_error(code: &'static str, reason: &str) -> ProofError {
     ProofError::new(code, reason.to_owned())
 }
 
 /// The key, and its id as minisign prints it.
-fn public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
+fn parse_public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
     if text.contains("secret key") {
-        return Err(wrong("minisign-key", "it is a secret key: give the public one"));
+        return Err(minisign_error("minisign-key", "it is a secret key: give the public one"));
     }
-    let no_key = || wrong("minisign-key", "it is no public key of minisign");
+    let no_key = || minisign_error("minisign-key", "it is no public key of minisign");
     let line = match text.trim().lines().collect::<Vec<_>>()[..] {
         [line] | [_, line] => line.trim(),
         _ => return Err(no_key()),
@@ -58,8 +58,8 @@ fn public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
     Ok((public, id.iter().rev().map(|byte| format!("{byte:02X}")).collect()))
 }
 
-fn parsed(bytes: &[u8]) -> Result<Signature, ProofError> {
-    let malformed = || wrong("minisign-malformed", "it is no signature of minisign");
+fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
+    let malformed = || minisign_error("minisign-malformed", "it is no signature of minisign");
     let text = std::str::from_utf8(bytes).map_err(|_| malformed())?;
     if text.trim_end().lines().count() != 4 {
         return Err(malformed());
@@ -67,14 +67,16 @@ fn parsed(bytes: &[u8]) -> Result<Signature, ProofError> {
     Signature::decode(text).map_err(|_| malformed())
 }
 
-fn refused(error: &Error) -> ProofError {
+fn explain_error(error: &Error) -> ProofError {
     match error {
-        Error::UnexpectedKeyId => wrong("minisign-other-key", "the signature is by another key"),
-        Error::UnsupportedLegacyMode | Error::UnexpectedAlgorithm | Error::UnsupportedAlgorithm => wrong(
-            "minisign-legacy",
-            "the signature is of the old kind, over the file and not over its digest",
-        ),
-        _ => wrong(
+        Error::UnexpectedKeyId => minisign_error("minisign-other-key", "the signature is by another key"),
+        Error::UnsupportedLegacyMode | Error::UnexpectedAlgorithm | Error::UnsupportedAlgorithm => {
+            minisign_error(
+                "minisign-legacy",
+                "the signature is of the old kind, over the file and not over its digest",
+            )
+        }
+        _ => minisign_error(
             "minisign-bad-signature",
             "the signature or its comment is not by this key over these bytes",
         ),

@@ -25,7 +25,7 @@ mod signature;
 
 use std::collections::BTreeMap;
 
-use super::chain::instant;
+use super::chain::format_time;
 use super::{ProofError, Proven};
 use crate::model::evidence::Verdict;
 use certificate::Certificate;
@@ -40,7 +40,7 @@ use signature::Signature;
 ///
 /// # Errors
 /// See the module's codes.
-pub fn verify<E: From<ProofError>>(
+pub fn verify_detached<E: From<ProofError>>(
     each: impl Fn(&mut dyn FnMut(&[u8])) -> Result<(), E>,
     signature: &[u8],
     keyring: &[u8],
@@ -51,12 +51,12 @@ pub fn verify<E: From<ProofError>>(
     let signatures = certificate::parse_signatures(signature)?;
     let certificates = certificate::parse_keyring(keyring)?;
     let certificate = find_certificate(&certificates, &fingerprint)?;
-    let validity = Validity::of(certificate, now)?;
+    let validity = Validity::from_certificate(certificate, now)?;
     let mut facts = None;
     for signature in &signatures {
         let Some(signer) = validity.find_signer(certificate, signature, now)? else { continue };
         let created = check_signature(signature, &signer, &validity, now)?;
-        if !signature.holds(signer.key, &each)? {
+        if !signature.is_signed_by(signer.key, &each)? {
             let message = "the signature is not over these bytes";
             return Err(ProofError::new("openpgp-bad-signature", message).into());
         }
@@ -87,7 +87,7 @@ fn collect_facts(
     signature: &Signature,
     created: u64,
 ) -> BTreeMap<String, String> {
-    let time = |seconds| instant(UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds)));
+    let time = |seconds| format_time(UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds)));
     let mut facts = BTreeMap::from([
         ("signer".to_owned(), certificate.primary.fingerprint.clone()),
         ("signingKey".to_owned(), signer.key.fingerprint.clone()),
@@ -97,7 +97,7 @@ fn collect_facts(
     ]);
     let user = certificate.users.first().and_then(|(user, _)| std::str::from_utf8(user).ok());
     if let Some(user) = user {
-        facts.insert("user".to_owned(), super::sigstore::plain(user));
+        facts.insert("user".to_owned(), super::sigstore::flatten_text(user));
     }
     if let Some(expires) = signer.expires {
         facts.insert("keyExpires".to_owned(), time(expires));
@@ -127,7 +127,7 @@ fn check_signature(
     now: u64,
 ) -> Result<u64, ProofError> {
     if signature.kind != signature::kind::BINARY {
-        return Err(packets::malformed("the signature is not one over a file"));
+        return Err(packets::malformed_error("the signature is not one over a file"));
     }
     key::check_digest(signature, "the signature's")?;
     let wrong = |reason: &str| ProofError::new("openpgp-time", reason.to_owned());

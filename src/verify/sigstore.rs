@@ -54,7 +54,7 @@ pub fn verify_bundle(
     signer: Signer<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    bundle_by(digest, bundle, &Expected::Signer(signer), root)
+    verify_expected(digest, bundle, &Expected::Signer(signer), root)
 }
 
 /// Verifies a bundle that a key of the signer's own has signed, as `cosign sign-blob --key` writes
@@ -68,24 +68,24 @@ pub fn verify_bundle_by_key(
     key: &str,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let (der, fingerprint) = cosign::public_key(key)?;
-    bundle_by(digest, bundle, &Expected::Key(der, fingerprint), root)
+    let (der, fingerprint) = cosign::parse_public_key(key)?;
+    verify_expected(digest, bundle, &Expected::Key(der, fingerprint), root)
 }
 
-fn bundle_by(
+fn verify_expected(
     digest: &[u8; 32],
     bundle: &[u8],
     by: &Expected<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let bundle = parse(bundle)?;
+    let bundle = parse_bundle(bundle)?;
     let mut facts = BTreeMap::new();
     if let SignatureContent::DsseEnvelope(envelope) = &bundle.content {
         // Any statement names its subject, a report of a flaw too.
         let allowed = [PROVENANCE, &[SIGNED]].concat();
-        statement(envelope.payload.as_bytes(), digest, &allowed, &mut facts)?;
+        check_statement(envelope.payload.as_bytes(), digest, &allowed, &mut facts)?;
     }
-    proven(digest, &bundle, by, root, facts, "a sigstore bundle over the file holds")
+    prove_bundle(digest, &bundle, by, root, facts, "a sigstore bundle over the file holds")
 }
 
 /// Verifies that a provenance statement names a file with this SHA-256. The file may hold several
@@ -106,7 +106,7 @@ pub fn verify_attestation(
     };
     let mut why = None;
     for line in lines {
-        match attested(digest, line, signer, root) {
+        match verify_attestation_bundle(digest, line, signer, root) {
             Ok(proven) => return Ok(proven),
             // What is wrong with the statement about this file tells more than those about others.
             Err(error) if why.is_none() || error.code != "sigstore-subject" => why = Some(error),
@@ -116,44 +116,44 @@ pub fn verify_attestation(
     Err(why.unwrap_or_else(|| ProofError::new("sigstore-malformed", "there is no bundle in it")))
 }
 
-fn attested(
+fn verify_attestation_bundle(
     digest: &[u8; 32],
     bundle: &[u8],
     signer: Signer<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let bundle = parse(bundle)?;
+    let bundle = parse_bundle(bundle)?;
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
         return Err(ProofError::new("sigstore-malformed", "the bundle holds no in-toto statement"));
     };
     let mut facts = BTreeMap::new();
-    statement(envelope.payload.as_bytes(), digest, PROVENANCE, &mut facts)?;
+    check_statement(envelope.payload.as_bytes(), digest, PROVENANCE, &mut facts)?;
     let by = Expected::Signer(signer);
-    proven(digest, &bundle, &by, root, facts, "a signed provenance statement names the file")
+    prove_bundle(digest, &bundle, &by, root, facts, "a signed provenance statement names the file")
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Bundle, ProofError> {
+pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
     let malformed = |error: &dyn std::fmt::Display| {
-        ProofError::new("sigstore-malformed", plain(&format!("it is no sigstore bundle: {error}")))
+        ProofError::new("sigstore-malformed", flatten_text(&format!("it is no sigstore bundle: {error}")))
     };
     let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
     Bundle::from_json(text).map_err(|error| malformed(&error))
 }
 
 /// One line, whatever a bundle has put into an error.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn flatten_text(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.trim_end_matches(['.', ' ']).to_owned()
 }
 
-pub(super) fn trusted_root(json: Option<&str>) -> Result<TrustedRoot, ProofError> {
+pub(super) fn load_trusted_root(json: Option<&str>) -> Result<TrustedRoot, ProofError> {
     TrustedRoot::from_json(json.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT)).map_err(|error| {
-        ProofError::new("sigstore-root", plain(&format!("the trusted root cannot be read: {error}")))
+        ProofError::new("sigstore-root", flatten_text(&format!("the trusted root cannot be read: {error}")))
     })
 }
 
 /// Patterns match more than is meant, so there are none.
-pub(super) fn whole(signer: Signer<'_>) -> Result<(), ProofError> {
+pub(super) fn check_signer(signer: Signer<'_>) -> Result<(), ProofError> {
     if signer.identity.is_empty() || signer.issuer.is_empty() {
         return Err(ProofError::new(
             "sigstore-identity",
@@ -163,14 +163,14 @@ pub(super) fn whole(signer: Signer<'_>) -> Result<(), ProofError> {
     for text in [signer.identity, signer.issuer] {
         if text.contains(['*', '^', '$', '\\', '|', '(', '[']) {
             let message = format!("`{text}` looks like a pattern; signer and issuer are compared whole");
-            return Err(ProofError::new("sigstore-identity", plain(&message)));
+            return Err(ProofError::new("sigstore-identity", flatten_text(&message)));
         }
     }
     Ok(())
 }
 
 /// When the newest of a root's keys began: what it cannot know is what came later.
-fn newest(root: &TrustedRoot) -> Option<String> {
+fn find_newest_key_time(root: &TrustedRoot) -> Option<String> {
     let logs = root.tlogs.iter().map(|log| log.public_key.valid_for);
     let certificate_logs = root.ctlogs.iter().map(|log| log.public_key.valid_for);
     let authorities = root.certificate_authorities.iter().map(|authority| authority.valid_for);
@@ -179,7 +179,7 @@ fn newest(root: &TrustedRoot) -> Option<String> {
     starts.flatten().map(|range| range.start).max().map(|start| start.to_string())
 }
 
-fn proven(
+fn prove_bundle(
     digest: &[u8; 32],
     bundle: &Bundle,
     by: &Expected<'_>,
@@ -189,46 +189,46 @@ fn proven(
 ) -> Result<Proven, ProofError> {
     let policy: Box<dyn Policy> = match by {
         Expected::Signer(signer) => {
-            whole(*signer)?;
+            check_signer(*signer)?;
             Box::new(VerificationPolicy::new(signer.identity, signer.issuer))
         }
         Expected::Key(der, _) => Box::new(PublicKeyVerificationPolicy::new(DerPublicKey::new(der.clone()))),
     };
-    let trusted = trusted_root(root)?;
-    known_logs(bundle, &trusted)?;
+    let trusted = load_trusted_root(root)?;
+    check_known_logs(bundle, &trusted)?;
     let result = check(Sha256Hash::new(*digest), bundle, policy.as_ref(), &trusted)
-        .map_err(|error| refused(&error, &trusted))?;
+        .map_err(|error| explain_error(&error, &trusted))?;
     let kind = if root.is_some() { "given" } else { "public good instance, built in" };
     facts.insert("root".to_owned(), kind.to_owned());
     facts.insert(
         "rootSha256".to_owned(),
-        crate::embedded::sha256(root.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT).as_bytes()),
+        crate::embedded::sha256_hex(root.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT).as_bytes()),
     );
-    if let Some(newest) = newest(&trusted) {
+    if let Some(newest) = find_newest_key_time(&trusted) {
         facts.insert("rootNewestKey".to_owned(), newest);
     }
-    tell(&result, bundle, by, &mut facts);
+    collect_facts(&result, bundle, by, &mut facts);
     Ok(Proven { verdict: Verdict::Verified, detail: detail.to_owned(), facts })
 }
 
 /// A log that the root does not know may be one that came after it.
-fn known_logs(bundle: &Bundle, root: &TrustedRoot) -> Result<(), ProofError> {
+fn check_known_logs(bundle: &Bundle, root: &TrustedRoot) -> Result<(), ProofError> {
     let entries = &bundle.verification_material.tlog_entries;
     let unknown =
         entries.iter().find(|entry| root.tlogs.iter().all(|log| log.log_id.key_id != entry.log_id.key_id));
     match unknown {
-        Some(entry) => Err(too_old(&format!("the log {} is not known", entry.log_id.key_id), root)),
+        Some(entry) => Err(stale_root_error(&format!("the log {} is not known", entry.log_id.key_id), root)),
         None => Ok(()),
     }
 }
 
-fn too_old(why: &str, root: &TrustedRoot) -> ProofError {
-    let newest = newest(root).unwrap_or_else(|| "an unknown time".to_owned());
+fn stale_root_error(why: &str, root: &TrustedRoot) -> ProofError {
+    let newest = find_newest_key_time(root).unwrap_or_else(|| "an unknown time".to_owned());
     let message = format!("{why}; the newest key of the trusted root is of {newest}");
-    ProofError::new("sigstore-root", plain(&message))
+    ProofError::new("sigstore-root", flatten_text(&message))
 }
 
-fn tell(
+fn collect_facts(
     result: &VerificationResult,
     bundle: &Bundle,
     by: &Expected<'_>,
@@ -258,12 +258,12 @@ fn tell(
         ("run", &claims.run_invocation_uri),
     ] {
         if let Some(claim) = claim {
-            facts.insert(name.to_owned(), plain(claim));
+            facts.insert(name.to_owned(), flatten_text(claim));
         }
     }
 }
 
-fn refused(error: &Error, root: &TrustedRoot) -> ProofError {
+fn explain_error(error: &Error, root: &TrustedRoot) -> ProofError {
     let code = match error {
         Error::IdentityMismatch { .. } | Error::IssuerMismatch { .. } => "sigstore-identity",
         Error::SignatureInvalid(_) => "sigstore-bad-signature",
@@ -272,7 +272,7 @@ fn refused(error: &Error, root: &TrustedRoot) -> ProofError {
         | Error::TransparencyLog(TransparencyLogError::UnknownLog { .. })
         | Error::InvalidTrustRoot(_)
         | Error::TrustRoot(_)
-        | Error::TrustedCertificate(_) => return too_old(&error.to_string(), root),
+        | Error::TrustedCertificate(_) => return stale_root_error(&error.to_string(), root),
         Error::Certificate(_) => "sigstore-certificate",
         Error::TransparencyLog(_) => "sigstore-log",
         Error::Timestamp(_) => "sigstore-time",
@@ -283,7 +283,7 @@ fn refused(error: &Error, root: &TrustedRoot) -> ProofError {
         | Error::Bundle(_) => "sigstore-malformed",
         _ => "sigstore-refused",
     };
-    ProofError::new(code, plain(&error.to_string()))
+    ProofError::new(code, flatten_text(&error.to_string()))
 }
 
 #[derive(Deserialize)]
@@ -304,7 +304,7 @@ struct Subject {
 }
 
 /// The statement is of an allowed kind, and names the file.
-fn statement(
+fn check_statement(
     payload: &[u8],
     digest: &[u8; 32],
     allowed: &[&str],
@@ -317,7 +317,7 @@ fn statement(
     {
         return Err(malformed());
     }
-    let wanted = crate::embedded::hex(digest);
+    let wanted = crate::embedded::encode_hex(digest);
     let named =
         statement.subject.iter().find(|subject| subject.digest.get("sha256") == Some(&wanted)).ok_or_else(
             || {
@@ -327,11 +327,11 @@ fn statement(
         )?;
     if !allowed.contains(&statement.predicate.as_str()) {
         let message = format!("the statement is `{}`, not provenance", statement.predicate);
-        return Err(ProofError::new("sigstore-predicate", plain(&message)));
+        return Err(ProofError::new("sigstore-predicate", flatten_text(&message)));
     }
     facts.insert("predicate".to_owned(), statement.predicate);
     if !named.name.is_empty() {
-        facts.insert("subject".to_owned(), plain(&named.name));
+        facts.insert("subject".to_owned(), flatten_text(&named.name));
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::catalog::CatalogError;
 use crate::cli::ExplainArgs;
 use crate::diagnostic::Result;
-use crate::guest::guest;
-use crate::model::names::did_you_mean;
+use crate::guest::render_guest;
+use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
 
 use crate::catalog::Trees;
@@ -43,7 +43,7 @@ pub fn explain_name(args: &ExplainArgs, trees: &Trees) -> Result<(Vec<Explanatio
     if let Some(found) = index.0.remove(&name) {
         return Ok((found, plan));
     }
-    let suggestion = did_you_mean(&name, index.0.keys().map(String::as_str));
+    let suggestion = format_suggestion(&name, index.0.keys().map(String::as_str));
     Err(CatalogError::Unknown { what: "name", name: args.name.clone(), suggestion }.into())
 }
 
@@ -59,9 +59,9 @@ impl Index {
 
     fn add_components(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
         for name in trees.catalog.component_names() {
-            let component = trees.catalog.component(&name)?;
+            let component = trees.catalog.load_component(&name)?;
             let mut lines = vec![component.summary.clone(), format!("licence: {}", component.license)];
-            let choice = component.choice(plan.line.minor);
+            let choice = component.find_choice(plan.line.minor);
             if let Some(choice) = choice {
                 lines.push(format!(
                     "default {} for Kubernetes {}: {}",
@@ -73,7 +73,7 @@ impl Index {
                 for artifact in group.artifacts.iter().filter(|artifact| artifact.component == name) {
                     lines.push(format!("in this plan: {} ({})", artifact.version, group.reason));
                     lines.push(format!("from {}", artifact.url));
-                    lines.push(artifact.pin_state());
+                    lines.push(artifact.format_pin_state());
                     lines.extend(
                         artifact.checksums.iter().map(|checksum| format!("checksum file: {}", checksum.url)),
                     );
@@ -96,7 +96,7 @@ impl Index {
     }
 
     fn add_flags(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
-        let table = trees.catalog.flags()?;
+        let table = trees.catalog.load_flags()?;
         let situation = plan.situation();
         for rule in &table.flags {
             let applies = rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when);
@@ -125,7 +125,7 @@ impl Index {
     }
 
     fn add_steps(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
-        let guest = guest(plan, &trees.catalog.flags()?, &trees.provisioners)?;
+        let guest = render_guest(plan, &trees.catalog.load_flags()?, &trees.provisioners)?;
         for step in &guest.steps {
             let mut lines = vec![step.summary.clone(), format!("{} resources in this plan", step.resources)];
             let resources = guest.plan.resources.iter().filter(|resource| resource.step == step.id);
@@ -136,7 +136,7 @@ impl Index {
     }
 
     fn add_rules(&mut self, trees: &Trees) -> Result<()> {
-        for rule in trees.catalog.rules()?.refusals {
+        for rule in trees.catalog.load_rules()?.refusals {
             let lines = vec![format!("refused: {}", rule.reason), rule.instead];
             self.add("rule", &rule.id, lines, &rule.source);
         }

@@ -31,7 +31,7 @@ pub type Rows = Vec<(Value, String)>;
 
 fn list_targets(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    for name in trees.packer.folders("targets") {
+    for name in trees.packer.list_folders("targets") {
         let target = render::load_target(&trees.packer, &name)?;
         let image = target.image();
         let value = json!({
@@ -54,10 +54,10 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
 
 fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
-    let programs = catalog.surveys()?;
-    let containerd = catalog.component("containerd")?;
+    let programs = catalog.load_surveys()?;
+    let containerd = catalog.load_component("containerd")?;
     for minor in catalog.kubernetes_minors() {
-        let line = catalog.kubernetes(minor)?;
+        let line = catalog.load_kubernetes_line(minor)?;
         let surveyed = programs.survey(minor).map(|survey| &survey.release);
         let windows: Vec<&str> = line.windows.iter().map(|windows| windows.value.as_str()).collect();
         let runtimes: Vec<&str> = line.runtimes.iter().map(|runtime| runtime.name.as_str()).collect();
@@ -65,7 +65,7 @@ fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
         let value = json!({
             "minor": minor, "latest": line.latest, "patches": line.patches, "windows": windows,
             "runtimes": runtimes, "hostAccess": access,
-            "containerd": containerd.choice(minor).map(|choice| &choice.default), "surveyed": surveyed,
+            "containerd": containerd.find_choice(minor).map(|choice| &choice.default), "surveyed": surveyed,
         });
         let text = format!(
             "{minor:<6} {:<10} windows {:<24} runtime {:<18} host access {}{}",
@@ -83,7 +83,7 @@ fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
 fn list_windows(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in catalog.windows_names() {
-        let windows = catalog.windows(&name)?;
+        let windows = catalog.load_windows_release(&name)?;
         let value = json!({
             "release": name, "title": windows.title, "build": windows.build, "channel": windows.channel,
             "containerTag": windows.container_tag,
@@ -108,7 +108,7 @@ fn list_networks(catalog: &Catalog) -> Result<Rows> {
 }
 
 fn list_features(catalog: &Catalog) -> Result<Rows> {
-    let rows = catalog.features()?.into_iter().map(|feature| {
+    let rows = catalog.load_features()?.into_iter().map(|feature| {
         let line = format!("{:<20} {}", feature.name, feature.summary);
         (json!(feature), line)
     });
@@ -118,7 +118,7 @@ fn list_features(catalog: &Catalog) -> Result<Rows> {
 fn list_components(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in catalog.component_names() {
-        let component = catalog.component(&name)?;
+        let component = catalog.load_component(&name)?;
         let pinned = usable_pins(&component);
         let newest = pinned.last().map(|pin| pin.version.clone());
         let value = json!({
@@ -134,14 +134,14 @@ fn list_components(catalog: &Catalog) -> Result<Rows> {
 
 /// One usable pin per version, ascending.
 fn usable_pins(component: &Component) -> Vec<&Pin> {
-    let mut pins: Vec<&Pin> = component.pins.iter().filter(|pin| pin.usable()).collect();
+    let mut pins: Vec<&Pin> = component.pins.iter().filter(|pin| pin.is_usable()).collect();
     pins.sort_by(|a, b| a.version.cmp(&b.version).then(a.algorithm.cmp(&b.algorithm)));
     pins.dedup_by(|a, b| a.version == b.version);
     pins
 }
 
 fn list_versions(catalog: &Catalog, name: &str) -> Result<Rows> {
-    let component = catalog.component(name)?;
+    let component = catalog.load_component(name)?;
     Ok(usable_pins(&component)
         .into_iter()
         .map(|pin| {

@@ -85,7 +85,7 @@ fn format_components(text: &mut String, plan: &Plan) {
                 "  {:<18} {:<12} {:<32} {:>9}",
                 artifact.component,
                 artifact.version,
-                artifact.pin_state(),
+                artifact.format_pin_state(),
                 artifact.size.map_or_else(|| "-".to_owned(), format_megabytes)
             );
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use imagegen::verify::authenticode::{FileKind, Policy};
-use imagegen::verify::chain::roots;
+use imagegen::verify::chain::parse_roots;
 use rustls_pki_types::UnixTime;
 
 use super::der::Node;
@@ -184,7 +184,7 @@ fn publishers(table: &mut Table<'_>) {
         .signed_by("leaf-twin", "chain-invalid")
         .publisher(full)
         .named("right name, other root of the same name");
-    let pin = |name: &str| roots(&workshop.read(&format!("{name}.pem"))).unwrap().remove(0).sha256;
+    let pin = |name: &str| parse_roots(&workshop.read(&format!("{name}.pem"))).unwrap().remove(0).sha256;
     for name in ["leaf", "authority"] {
         let row = table.signed_by("leaf", "ok");
         row.policy.certificates = vec![pin("leaf-ec"), pin(name).to_uppercase()];
@@ -408,7 +408,7 @@ fn timestamps(table: &mut Table<'_>) {
     let bytes = workshop.stamped("s.exe", &pe(true), "leaf-young", "tsa", THEN);
     let row = table.pe("timestamp from before the root", bytes, "untrusted-root");
     row.root = "both-roots";
-    row.policy.roots = roots(&workshop.read("young-root.pem")).unwrap();
+    row.policy.roots = parse_roots(&workshop.read("young-root.pem")).unwrap();
     changed_stamps(table, BAD_STAMP);
     countersignatures(table);
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use imagegen::embedded::sha256;
+use imagegen::embedded::sha256_hex;
 
 pub struct Wheel {
     pub package: &'static str,
@@ -52,7 +52,7 @@ pub fn cached(file: &str, digest: &str, command: impl FnOnce(&Path) -> Command) 
     let cache = folder("IMAGEGEN_TEST_CACHE").unwrap_or_else(|| platform().join("imagegen-test"));
     std::fs::create_dir_all(&cache).unwrap();
     let wanted = cache.join(file);
-    if !std::fs::read(&wanted).is_ok_and(|bytes| sha256(&bytes) == digest) {
+    if !std::fs::read(&wanted).is_ok_and(|bytes| sha256_hex(&bytes) == digest) {
         let folder = cache.join(format!("{file}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let got = command(&folder).output();
@@ -68,7 +68,7 @@ pub fn cached(file: &str, digest: &str, command: impl FnOnce(&Path) -> Command) 
         }
     }
     let bytes = std::fs::read(&wanted).unwrap();
-    assert_eq!(sha256(&bytes), digest, "{file}");
+    assert_eq!(sha256_hex(&bytes), digest, "{file}");
     Some(bytes)
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use imagegen::embedded::sha256;
+use imagegen::embedded::sha256_hex;
 use serde_json::Value;
 
 use crate::support::{Test, files, root};
@@ -33,9 +33,9 @@ fn with_media() -> Test {
         .output()
         .expect("imagegen starts");
     let said = String::from_utf8_lossy(&added.stdout).into_owned();
-    assert!(said.contains(&format!("{}  windows.iso", sha256(WINDOWS.as_bytes()))), "{said}");
+    assert!(said.contains(&format!("{}  windows.iso", sha256_hex(WINDOWS.as_bytes()))), "{said}");
     let media = |name: &str, content: &str| {
-        let digest = sha256(content.as_bytes());
+        let digest = sha256_hex(content.as_bytes());
         let url = format!("https://media.example.com/{name}.iso");
         format!("--var {name}_iso_url={url} --var {name}_iso_sha256={digest}")
     };
@@ -89,7 +89,7 @@ fn the_real_packer_installs_windows_from_media_into_a_file() {
     let file = &image["artifacts"][0]["files"][0];
     assert_eq!(file["path"], "image/windows-2022-k8s-1.36.4.qcow2", "{image}");
     let disk = test.read("o/image/windows-2022-k8s-1.36.4.qcow2");
-    assert_eq!(file["sha256"], sha256(&disk));
+    assert_eq!(file["sha256"], sha256_hex(&disk));
     assert!(disk.starts_with(b"QFI\xfb"), "qcow2");
 
     let machine = test.folder.join("machine");

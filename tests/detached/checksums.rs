@@ -2,7 +2,7 @@
 //! of Windows.
 
 use imagegen::model::resource::PinAlgorithm;
-use imagegen::verify::checksums::{MAX_SIZE, find};
+use imagegen::verify::checksums::{MAX_SIZE, find_checksum};
 
 use super::agree;
 use super::tools::bench;
@@ -11,13 +11,13 @@ const NAME: &str = "kubelet.exe";
 const PATH: &str = "bin/windows/amd64/kubelet.exe";
 
 fn sha256(bytes: &[u8]) -> String {
-    imagegen::embedded::sha256(bytes)
+    imagegen::embedded::sha256_hex(bytes)
 }
 
 /// "ok", "another file's", or the code.
 fn found(text: &[u8], name: &str, algorithm: PinAlgorithm) -> &'static str {
     let ours = [sha256(b"ours"), HEX512.repeat(16)];
-    match find(text, name, algorithm) {
+    match find_checksum(text, name, algorithm) {
         Ok(digest) if ours.contains(&digest) => "ok",
         Ok(_) => "another file's",
         Err(error) => {

@@ -130,5 +130,5 @@ fn signatures_are_by_the_key_and_over_the_file() {
     assert!(!private.lines().any(|line| error.message.contains(line)), "the key is told");
     let proven = verify_key(&sha256(file), &good, &key).unwrap();
     let der = bench.run("openssl", ["pkey", "-in", "p256.key", "-pubout", "-outform", "DER"]);
-    assert_eq!(proven.facts["keySha256"], imagegen::embedded::sha256(&der));
+    assert_eq!(proven.facts["keySha256"], imagegen::embedded::sha256_hex(&der));
 }

@@ -21,25 +21,25 @@ fn all(bytes: &[u8]) -> Vec<bool> {
         each(b"file");
         Ok(())
     };
-    let ring = Tree::manifests().get("trust/hashicorp.asc").unwrap().to_vec();
+    let ring = Tree::embedded_manifests().get("trust/hashicorp.asc").unwrap().to_vec();
     vec![
         cosign::verify_key(&digest, bytes, &text).is_ok(),
-        keyless::verify(&digest, bytes, bytes, SIGNER, None).is_ok(),
-        keyless::verify(&digest, b"MAYCAQECAQE=", bytes, SIGNER, None).is_ok(),
+        keyless::verify_signature(&digest, bytes, bytes, SIGNER, None).is_ok(),
+        keyless::verify_signature(&digest, b"MAYCAQECAQE=", bytes, SIGNER, None).is_ok(),
         verify_bundle(&digest, bytes, SIGNER, None).is_ok(),
         verify_attestation(&digest, bytes, SIGNER, None).is_ok(),
         verify_bundle(&digest, bytes, SIGNER, Some(&text)).is_ok(),
-        openpgp::verify(pieces, bytes, &ring, FINGERPRINT, NOW).is_ok(),
-        openpgp::verify(pieces, bytes, bytes, FINGERPRINT, NOW).is_ok(),
-        minisign::verify(pieces, bytes, MINISIGN).is_ok(),
-        minisign::verify(pieces, bytes, &text).is_ok(),
+        openpgp::verify_detached(pieces, bytes, &ring, FINGERPRINT, NOW).is_ok(),
+        openpgp::verify_detached(pieces, bytes, bytes, FINGERPRINT, NOW).is_ok(),
+        minisign::verify_minisign(pieces, bytes, MINISIGN).is_ok(),
+        minisign::verify_minisign(pieces, bytes, &text).is_ok(),
     ]
 }
 
 fn seeds() -> Vec<Vec<u8>> {
     let folder = root().join("tests/fixtures/sigstore");
     let mut seeds = vec![
-        Tree::manifests().get("trust/hashicorp.asc").unwrap().to_vec(),
+        Tree::embedded_manifests().get("trust/hashicorp.asc").unwrap().to_vec(),
         b"\x88\x33\x04\x00\x16\x08\x00\x1d".to_vec(),
         b"-----BEGIN PGP SIGNATURE-----\n\niHUEABYIAB0=\n-----END PGP SIGNATURE-----\n".to_vec(),
         format!("untrusted comment: x\n{MINISIGN}\ntrusted comment: y\n{MINISIGN}\n").into_bytes(),
@@ -103,13 +103,13 @@ proptest! {
 
     #[test]
     fn checksum_files_of_any_bytes(bytes in vec(any::<u8>(), 0..300)) {
-        let _ = checksums::find(&bytes, "kubelet.exe", PinAlgorithm::Sha256);
+        let _ = checksums::find_checksum(&bytes, "kubelet.exe", PinAlgorithm::Sha256);
     }
 
     #[test]
     fn checksum_files_that_are_nearly_right(bytes in mutated(sums())) {
         for algorithm in [PinAlgorithm::Sha256, PinAlgorithm::Sha512] {
-            if let Ok(digest) = checksums::find(&bytes, "kubelet.exe", algorithm) {
+            if let Ok(digest) = checksums::find_checksum(&bytes, "kubelet.exe", algorithm) {
                 prop_assert!(digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
             }
         }

@@ -12,7 +12,7 @@ fn check(file: &[u8], signature: &[u8], key: &str) -> Result<Proven, ProofError>
         file.chunks(7).for_each(each);
         Ok(())
     };
-    minisign::verify(pieces, signature, key)
+    minisign::verify_minisign(pieces, signature, key)
 }
 
 fn key(bench: &Bench, name: &str) -> String {

@@ -397,14 +397,15 @@ fn pem(der: &str) -> String {
 fn a_pair_without_bundle_proves_the_signer_and_not_the_time() {
     const GOOD: &str = "message-v0.3.json";
     let (signature, certificate) = pair(GOOD);
-    let proven = keyless::verify(&digest(GOOD), &signature, &certificate, BLOB_SIGNER, None).unwrap();
+    let proven =
+        keyless::verify_signature(&digest(GOOD), &signature, &certificate, BLOB_SIGNER, None).unwrap();
     assert_eq!(code(Ok(proven.clone())), "ok, time unproven");
     assert_eq!(proven.facts["certificateFrom"], "2025-12-03T18:36:42Z");
     assert_eq!(proven.facts["certificateTo"], "2025-12-03T18:46:42Z");
     assert!(proven.facts["certificateLogged"].starts_with("2025-12-03T18:36:"), "{:?}", proven.facts);
     for (name, signer) in [("message-v0.1.json", BEACON_SIGNER), ("message-v0.2.json", WHEEL_SIGNER)] {
         let (signature, certificate) = pair(name);
-        let outcome = keyless::verify(&digest(name), &signature, &certificate, signer, None);
+        let outcome = keyless::verify_signature(&digest(name), &signature, &certificate, signer, None);
         assert_eq!(code(outcome.clone()), "ok, time unproven", "{name}: {outcome:?}");
     }
 }
@@ -415,7 +416,7 @@ fn pairs_that_do_not_hold_are_refused() {
     let (signature, certificate) = pair(GOOD);
     let (other_signature, other_certificate) = pair("message-v0.2.json");
     let check = |signature: &[u8], certificate: &[u8], signer, root: Option<&str>| {
-        code(keyless::verify(&digest(GOOD), signature, certificate, signer, root))
+        code(keyless::verify_signature(&digest(GOOD), signature, certificate, signer, root))
     };
     let ours = |signature: &[u8], certificate: &[u8]| check(signature, certificate, BLOB_SIGNER, None);
     let by = |identity, issuer| check(&signature, &certificate, Signer { identity, issuer }, None);
@@ -436,7 +437,7 @@ fn pairs_that_do_not_hold_are_refused() {
         ("signature in DER", ours(&STANDARD.decode(&signature).unwrap(), &certificate), "ok, time unproven"),
         (
             "other artifact",
-            code(keyless::verify(&other, &signature, &certificate, BLOB_SIGNER, None)),
+            code(keyless::verify_signature(&other, &signature, &certificate, BLOB_SIGNER, None)),
             "cosign-bad-signature",
         ),
         ("signature by another", ours(&other_signature, &certificate), "cosign-bad-signature"),
@@ -500,7 +501,7 @@ fn certificates_of_a_private_authority_keep_to_the_same_rules() {
     let eku = "extendedKeyUsage=codeSigning\n";
     let check = |curve: &str, extensions: &str, root: &str| -> Result<Proven, ProofError> {
         let (signature, certificate) = leaf(&bench, curve, extensions);
-        keyless::verify(&digest, &signature, &certificate, signer, Some(root))
+        keyless::verify_signature(&digest, &signature, &certificate, signer, Some(root))
     };
     let root = trusted("2020-01-01T00:00:00Z");
     let p256 = "prime256v1";

@@ -116,7 +116,7 @@ fn download(properties: &Value) -> Vec<u8> {
     assert!(output.status.success(), "{}: {}", properties["url"], output.status);
     assert_eq!(properties["algorithm"], "sha256");
     assert_eq!(
-        imagegen::embedded::sha256(&output.stdout),
+        imagegen::embedded::sha256_hex(&output.stdout),
         text(properties, "digest"),
         "{}",
         properties["url"]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use imagegen::catalog::Trees;
 use imagegen::embedded::Tree;
-use imagegen::guest::plan_json;
+use imagegen::guest::format_plan;
 use imagegen::model::selection::ImageDefinition;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::{Value, json};
@@ -178,11 +178,11 @@ impl Mistake {
 fn mistaken(made: &Made) -> Trees {
     let mut trees = read_trees(None).expect("the catalog");
     if let Made::Step { file, right, wrong } = made {
-        let mut files = Tree::provisioners().files();
+        let mut files = Tree::embedded_provisioners().files();
         let text = String::from_utf8(files[*file].clone()).unwrap();
         assert!(text.contains(right), "{file} has no {right}");
         files.insert((*file).to_owned(), text.replace(right, wrong).into_bytes());
-        trees.provisioners = Tree::loaded("provisioners".to_owned(), files);
+        trees.provisioners = Tree::from_files("provisioners".to_owned(), files);
     }
     trees
 }
@@ -205,7 +205,7 @@ pub fn guest_plan(mistake: &Mistake, overrides: &Value) -> imagegen::diagnostic:
     let trees = mistaken(&mistake.made);
     let plan = resolve_plan(&definition(mistake, overrides), &trees)?;
     let (guest, _) = predict_machine(&plan, &trees)?;
-    Ok(serde_json::from_str(&plan_json(&guest.plan)).unwrap())
+    Ok(serde_json::from_str(&format_plan(&guest.plan)).unwrap())
 }
 
 /// The overrides that the mirror wrote.

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use imagegen::machine::{Machine, compare};
+use imagegen::machine::{Machine, compare_machines};
 use imagegen::model::resource::ResourceKind;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn notices_a_mutation_of_every_resource_type() {
         let properties = &mut find(&mut actual, kind)["properties"];
         assert_ne!(properties[property], value, "{kind}");
         properties[property] = value.clone();
-        let found = compare(&predicted, &read(actual));
+        let found = compare_machines(&predicted, &read(actual));
         let [only] = found.as_slice() else { panic!("{kind}: {found:?}") };
         let expected = (kind, property, Some(&value));
         assert_eq!((only.kind.as_str(), only.property.as_str(), only.actual.as_ref()), expected, "{kind}");
@@ -71,7 +71,7 @@ fn notices_a_mutation_of_every_resource_type() {
         let mut actual = json.clone();
         let thing = find(&mut actual, kind).clone();
         actual["resources"].as_array_mut().expect("resources").retain(|it| *it != thing);
-        let found = compare(&predicted, &read(actual));
+        let found = compare_machines(&predicted, &read(actual));
         let [only] = found.as_slice() else { panic!("{kind}: {found:?}") };
         assert_eq!((only.kind.as_str(), only.property.as_str(), &only.actual), (kind, "", &None));
     }
@@ -95,9 +95,9 @@ fn a_machine_is_like_itself_and_survives_json() {
     let machine = Plan::good().predict().machine;
     let mut json = serde_json::to_value(&machine).expect("JSON");
     assert_eq!(read(json.clone()), machine);
-    assert_eq!(compare(&machine, &machine), []);
+    assert_eq!(compare_machines(&machine, &machine), []);
     json["resources"][0]["origin"]["resource"] = json!("other/resource");
-    assert_eq!(compare(&machine, &read(json)), [], "the resource that made it is no difference");
+    assert_eq!(compare_machines(&machine, &read(json)), [], "the resource that made it is no difference");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_order_of_the_path_is_compared() {
     first.path.push(r"C:\k".to_owned());
     let mut second = first.clone();
     second.path.reverse();
-    let differences = compare(&first, &second);
+    let differences = compare_machines(&first, &second);
     assert_eq!(differences.len(), 1);
     assert_eq!(differences[0].property, "path");
 }

@@ -6,7 +6,7 @@ use super::plan::Plan;
 
 /// The resource that a service comes from, and for how long it holds.
 fn containerd_origin(machine: &Machine) -> (String, String) {
-    let mut services = machine.present::<Service>();
+    let mut services = machine.present_resources::<Service>();
     let service = services.find(|it| it.it.service_name == "containerd").expect("containerd");
     (service.origin.resource.clone(), format!("{:?}", service.origin.scope))
 }
@@ -30,8 +30,11 @@ fn a_thing_is_there_or_absent_but_never_both() {
     plan.add("x/gone", "install", "file", json!({"path": "C:/k/CRICTL.yaml", "ensure": "absent"}));
     let states = |plan: &Plan| {
         let machine = plan.predict().machine;
-        let at = machine.at_path(r"C:\k\crictl.yaml").expect("a thing").clone();
-        (machine.files().any(|it| it.path.to_lowercase().contains("crictl.y")), at.properties().is_absent())
+        let at = machine.find_at_path(r"C:\k\crictl.yaml").expect("a thing").clone();
+        (
+            machine.present_files().any(|it| it.path.to_lowercase().contains("crictl.y")),
+            at.properties().is_absent(),
+        )
     };
     assert_eq!(states(&plan), (false, true));
     let back = json!({"path": "C:/k/CRICTL.yaml", "ensure": "present", "content": "x"});
@@ -44,8 +47,8 @@ fn a_removed_directory_removes_everything_below() {
     let mut plan = Plan::good();
     plan.add("x/k", "seal", "directory", json!({"path": r"c:\K", "ensure": "absent"}));
     let machine = plan.predict().machine;
-    assert!(machine.files().all(|file| !file.path.starts_with(r"C:\k\")));
-    let mut directories = machine.all::<Directory>();
+    assert!(machine.present_files().all(|file| !file.path.starts_with(r"C:\k\")));
+    let mut directories = machine.resources_of::<Directory>();
     let (k, _) = directories.find(|(it, _)| it.path.eq_ignore_ascii_case(r"C:\k")).expect("the directory");
     assert_eq!(k.state, DirectoryState::Absent {});
 }
@@ -55,7 +58,7 @@ fn an_emptied_directory_keeps_its_access_control() {
     let mut plan = Plan::good();
     plan.add("x/k", "seal", "directory", json!({"path": r"C:\k", "ensure": "empty"}));
     let machine = plan.predict().machine;
-    let mut directories = machine.all::<Directory>();
+    let mut directories = machine.resources_of::<Directory>();
     let (k, _) = directories.find(|(it, _)| it.path == r"C:\k").expect("the directory");
     assert!(k.clears_content() && k.sddl().is_some(), "{k:?}");
 }

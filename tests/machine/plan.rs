@@ -8,7 +8,9 @@ use imagegen::model::kubernetes::Program;
 use imagegen::model::resource::{Resource, WinrmTransport};
 use imagegen::model::target::Platform;
 
-use imagegen::machine::{Expectations, LaterFile, Machine, PortUse, Prediction, fold, predict};
+use imagegen::machine::{
+    Expectations, LaterFile, Machine, PortUse, Prediction, fold_resources, predict_state,
+};
 
 use super::windows;
 
@@ -91,12 +93,12 @@ impl Plan {
     }
 
     pub(super) fn predict(&self) -> Prediction {
-        predict(&self.resources(), &self.expectations())
+        predict_state(&self.resources(), &self.expectations())
     }
 
     /// The machine after this plan is applied to another.
     pub(super) fn fold_from(&self, machine: Machine) -> Machine {
-        fold(machine, &self.resources(), &self.expectations())
+        fold_resources(machine, &self.resources(), &self.expectations())
     }
 
     fn resources(&self) -> Vec<Resource> {

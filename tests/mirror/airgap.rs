@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Cursor, Read as _};
 use std::path::Path;
 
-use imagegen::embedded::sha256;
+use imagegen::embedded::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::Site;
@@ -138,6 +138,6 @@ fn a_bundle_becomes_media_for_a_machine() {
     for (url, digest) in wanted {
         let mut bytes = Vec::new();
         zip.by_name(&format!("artifacts/{digest}")).expect(&url).read_to_end(&mut bytes).expect("bytes");
-        assert_eq!(sha256(&bytes), digest, "{url}");
+        assert_eq!(sha256_hex(&bytes), digest, "{url}");
     }
 }

@@ -1,6 +1,6 @@
 //! What proves a signer is kept beside the lock, and holds without network and without the artifact.
 
-use imagegen::embedded::sha256;
+use imagegen::embedded::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::Site;
@@ -42,7 +42,7 @@ fn signers_are_proven_again_beside_the_lock_alone() {
         } else {
             by["url"] = site.url(&format!("{file}.bundle")).into();
         }
-        let over = json!({"url": site.url(&file), "sha256": sha256(&bytes), "signature": by});
+        let over = json!({"url": site.url(&file), "sha256": sha256_hex(&bytes), "signature": by});
         site.overrides.insert(name.to_owned(), over);
     }
     site.succeeds(&format!("lock {SELECTION} --bundles proofs"));

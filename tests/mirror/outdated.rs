@@ -1,6 +1,6 @@
 //! Newer releases: what publishers list, what an update moves to, and what it leaves.
 
-use imagegen::embedded::sha256;
+use imagegen::embedded::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::{Site, proven};
@@ -38,7 +38,7 @@ fn kubernetes(site: &Site) {
         let url = format!("https://dl.k8s.io/release/v1.36.9/bin/windows/amd64/{name}.exe");
         let bytes = format!("{name} 1.36.9");
         site.serve(&url, bytes.as_bytes());
-        site.serve(&format!("{url}.sha256"), sha256(bytes.as_bytes()).as_bytes());
+        site.serve(&format!("{url}.sha256"), sha256_hex(bytes.as_bytes()).as_bytes());
     }
 }
 
@@ -67,7 +67,7 @@ fn what_is_newer_is_told_with_its_proof() {
     assert_eq!(it["newest"], "99.0.0");
     assert_ne!(it["newer"], "99.0.0");
     // The user's own words hold it.
-    let digest = sha256(b"stands for kubelet");
+    let digest = sha256_hex(b"stands for kubelet");
     site.overrides.insert("kubelet".to_owned(), json!({ "sha256": digest }));
     let found = rows(&site, LINE);
     assert!(row(&found, "kubernetes")["held"].as_str().expect("held").contains("kubelet"));
@@ -85,7 +85,7 @@ fn an_update_is_locked_and_kept() {
     let Some(mut site) = Site::new() else { return };
     listed(&mut site);
     kubernetes(&site);
-    site.overrides.insert("containerd".to_owned(), json!({ "sha256": sha256(b"stands for containerd") }));
+    site.overrides.insert("containerd".to_owned(), json!({ "sha256": sha256_hex(b"stands for containerd") }));
     let said = site.succeeds(&format!("lock {LINE} --update kubernetes")).stderr;
     assert!(said.contains("kubernetes 1.36.4 → 1.36.9"), "{said}");
     assert!(said.contains("newer than 1.36.4"), "{said}");
@@ -131,7 +131,7 @@ fn a_catalog_is_pinned_from_the_publisher() {
     let Some(site) = Site::new() else { return };
     let url = "https://github.com/rancher/wins/releases/download/v0.1.3/wins.exe";
     let sums = url.replace("wins.exe", "sha256sum.txt");
-    let digest = sha256(b"wins");
+    let digest = sha256_hex(b"wins");
     site.serve(url, b"wins");
     site.serve(&sums, format!("{digest}  wins.exe\n").as_bytes());
     let run = |line: &str, code: i32| {

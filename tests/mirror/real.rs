@@ -8,7 +8,7 @@ use std::process::Command;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use imagegen::embedded::sha256;
+use imagegen::embedded::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::{Site, proven};
@@ -45,7 +45,7 @@ fn programs() -> Option<Programs> {
     for one in [DEBUGPY, MSVC_RUNTIME] {
         for (name, bytes) in wheel(&one, &[".dll", ".exe", ".pyd"])? {
             // The wheel's own module is not signed, and two places hold the same files.
-            if !name.starts_with("msvc_runtime.") && seen.insert(sha256(&bytes)) {
+            if !name.starts_with("msvc_runtime.") && seen.insert(sha256_hex(&bytes)) {
                 signed.push(bytes);
             }
         }
@@ -100,7 +100,7 @@ fn zip(files: &[(String, &[u8])]) -> Vec<u8> {
 impl Programs {
     /// A program of its own for each name; of those that nobody signed, now and then.
     fn pick(&self, name: &str) -> &[u8] {
-        let number = usize::from_str_radix(&sha256(name.as_bytes())[..8], 16).expect("digits");
+        let number = usize::from_str_radix(&sha256_hex(name.as_bytes())[..8], 16).expect("digits");
         let pool = if number.is_multiple_of(5) { &self.unsigned } else { &self.signed };
         &pool[number / 5 % pool.len()]
     }
@@ -166,7 +166,7 @@ fn real_signatures_are_demanded_of_programs_and_of_members() {
     let of = |name: &str| served.iter().find(|one| one["component"] == name).expect("planned");
     let serve = |site: &mut Site, name: &str, bytes: &[u8], more: Value| {
         site.publish(of(name), bytes, true);
-        let mut over = json!({"sha256": sha256(bytes), "publisher": PUBLISHER});
+        let mut over = json!({"sha256": sha256_hex(bytes), "publisher": PUBLISHER});
         over.as_object_mut().expect("object").extend(more.as_object().cloned().unwrap_or_default());
         site.overrides.insert(name.to_owned(), over);
     };

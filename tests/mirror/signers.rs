@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
 
-use imagegen::embedded::sha256;
+use imagegen::embedded::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::{Site, proven};
@@ -48,7 +48,7 @@ pub fn signed_by_cosign(bench: &Bench, site: &mut Site, component: &str, end: &s
     );
     let signature =
         json!({"kind": "cosign-key", "key": "cosign.pub", "url": site.url(&format!("{file}.sig"))});
-    let over = json!({"url": site.url(&file), "sha256": sha256(&bytes), "signature": signature});
+    let over = json!({"url": site.url(&file), "sha256": sha256_hex(&bytes), "signature": signature});
     site.overrides.insert(component.to_owned(), over);
 }
 
@@ -124,7 +124,7 @@ fn signatures_of_a_provider_pin_his_own_builds() {
     for signed in &all {
         let locked = site.locked(signed.component);
         assert!(proven(&locked, signed.proof), "{locked:#}");
-        assert!(locked.to_string().contains(&sha256(&signed.bytes)), "{locked:#}");
+        assert!(locked.to_string().contains(&sha256_hex(&signed.bytes)), "{locked:#}");
     }
     site.succeeds(&format!("fetch {NEW} --locked"));
     site.succeeds(&format!("fetch {NEW} --locked --offline"));
@@ -141,7 +141,7 @@ fn signatures_of_a_provider_pin_his_own_builds() {
         // A declared signature that is not there is a failure, also where the digest is pinned.
         site.remove(&format!("{file}.sig"));
         site.fails(&format!("lock {NEW}"), 5, &[signed.component, "[proof-missing"]);
-        let pin = format!("--override {}.sha256={}", signed.component, sha256(&signed.bytes));
+        let pin = format!("--override {}.sha256={}", signed.component, sha256_hex(&signed.bytes));
         site.fails(&format!("lock {NEW} --prove {pin}"), 5, &[signed.component, "[proof-missing"]);
         // Waived by name it is no failure, and no proof either.
         let waived = format!("--waive {}={}", signed.component, signed.proof);

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use imagegen::embedded::{hex, sha256};
+use imagegen::embedded::{encode_hex, sha256_hex};
 use serde_json::{Map, Value, json};
 
 use crate::fetch::tls::{certificates, config};
@@ -108,7 +108,7 @@ impl Site {
         let has = |list: &str| artifact[list].as_array().is_some_and(|list| !list.is_empty());
         let pinned = has("digests") || !has("checksums");
         if pinned {
-            let mut over = json!({"sha256": sha256(bytes)});
+            let mut over = json!({"sha256": sha256_hex(bytes)});
             if artifact["authenticode"].is_object() {
                 // Only an address of one's own takes away what the publisher's bytes must carry.
                 let own = format!("/own/{component}.msi");
@@ -128,10 +128,10 @@ impl Site {
         for checksum in artifact["checksums"].as_array().into_iter().flatten() {
             let digest = match checksum["algorithm"].as_str() {
                 Some("sha512") if proofs => {
-                    hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref())
+                    encode_hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref())
                 }
                 Some("sha512") => continue,
-                _ => sha256(bytes),
+                _ => sha256_hex(bytes),
             };
             let text = if checksum["format"] == "bare" { digest } else { format!("{digest}  {file}\n") };
             self.serve(checksum["url"].as_str().expect("url"), text.as_bytes());

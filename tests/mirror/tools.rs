@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write as _};
 use std::path::Path;
 
-use imagegen::embedded::sha256;
+use imagegen::embedded::sha256_hex;
 use serde_json::json;
 
 use super::signers::{gpg_key, gpg_sign};
@@ -61,7 +61,7 @@ fn catalog(site: &Site, fingerprint: &str, key: &[u8]) {
 fn publish(bench: &Bench, site: &Site, tool: &str, version: &str, program: &str, bytes: &[u8]) -> String {
     let base = format!("https://releases.hashicorp.com/{tool}/{version}/{tool}_{version}");
     let archive = zipped(program, bytes);
-    let sums = format!("{}  {tool}_{version}_linux_amd64.zip\n", sha256(&archive));
+    let sums = format!("{}  {tool}_{version}_linux_amd64.zip\n", sha256_hex(&archive));
     site.serve(&format!("{base}_linux_amd64.zip"), &archive);
     site.serve(&format!("{base}_SHA256SUMS"), sums.as_bytes());
     site.serve(&format!("{base}_SHA256SUMS.sig"), &gpg_sign(bench, sums.as_bytes()));
@@ -81,7 +81,8 @@ fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
     publish(&bench, &site, "packer-plugin-azure", "2.6.3", member, plugin);
 
     // A checksum file that was changed after it was signed: nothing of it runs.
-    let honest = format!("{}  packer_1.16.0_linux_amd64.zip\n", sha256(&zipped("packer", PACKER.as_bytes())));
+    let honest =
+        format!("{}  packer_1.16.0_linux_amd64.zip\n", sha256_hex(&zipped("packer", PACKER.as_bytes())));
     site.serve(&sums, format!("{honest}\n").as_bytes());
     site.fails(&format!("build {SELECTION} {BUILD}"), 5, &["packer 1.16.0", "openpgp"]);
     assert!(!site.home.exists("o/plugin-path"));

@@ -52,7 +52,7 @@ impl Test {
             let component = artifact["component"].as_str().expect("component");
             let file = artifact["file"].as_str().expect("file");
             let content = format!("stands for {component}");
-            let digest = imagegen::embedded::sha256(content.as_bytes());
+            let digest = imagegen::embedded::sha256_hex(content.as_bytes());
             self = self.file(&format!("store/objects/sha256/{}/{digest}", &digest[..2]), &content);
             let url = format!("https://artifacts.example.com/{file}");
             overrides.insert(component.to_owned(), serde_json::json!({"url": url, "sha256": digest}));

@@ -11,15 +11,15 @@ use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::authenticode::{Policy, Publisher, verify_source};
-use crate::verify::chain::{PinnedRoots, roots};
-use crate::verify::{ProofError, evidence};
+use crate::verify::chain::{PinnedRoots, parse_roots};
+use crate::verify::{ProofError, record_evidence};
 
 use super::ProveError;
 
 /// Largest file whose signature is looked at.
 const LARGEST: u64 = 1 << 30;
 
-pub(super) fn check(
+pub(super) fn check_authenticode(
     artifact: &PlannedArtifact,
     fetched: &Fetched,
     pinned: &PinnedRoots,
@@ -27,23 +27,24 @@ pub(super) fn check(
     found: &mut Vec<Evidence>,
 ) -> Result<(), ProveError> {
     let Some(wanted) = &artifact.authenticode else { return Ok(()) };
-    let policy = policy(wanted, pinned, now)?;
+    let policy = build_policy(wanted, pinned, now)?;
     let Some(format) = artifact.kind.archive_format().filter(|_| !wanted.members.is_empty()) else {
-        let outcome = verify_source(&artifact.file, &mut fs::open(fetched.path())?, &policy);
-        found.push(evidence(ProofKind::Authenticode, &artifact.file, Some(fetched.url()), outcome));
+        let outcome = verify_source(&artifact.file, &mut fs::open_file(fetched.path())?, &policy);
+        found.push(record_evidence(ProofKind::Authenticode, &artifact.file, Some(fetched.url()), outcome));
         return Ok(());
     };
-    let file = fs::open(fetched.path())?;
+    let file = fs::open_file(fetched.path())?;
     let mut all = Vec::new();
-    let members = archive::members(
+    let members = archive::read_members(
         file,
         format,
-        &Wanted::globs(&wanted.members),
+        &Wanted::from_globs(&wanted.members),
         &Limits { entry: LARGEST, ..Limits::default() },
         &mut |entry, content| {
             let name = &entry.name;
-            let mut member = fs::spool(content).map_err(|error| archive::unreadable(entry, &error))?;
-            let excepted = wanted.unsigned.iter().any(|glob| archive::matches(glob, name));
+            let mut member =
+                fs::spool_stream(content).map_err(|error| archive::unreadable_error(entry, &error))?;
+            let excepted = wanted.unsigned.iter().any(|glob| archive::matches_glob(glob, name));
             let subject = format!("{}!{name}", artifact.file);
             let outcome = match (verify_source(name, &mut member, &policy), excepted) {
                 (Err(error), true) if error.code == "unsigned" => return Ok(()),
@@ -53,24 +54,24 @@ pub(super) fn check(
                 )),
                 (outcome, _) => outcome,
             };
-            all.push(evidence(ProofKind::Authenticode, &subject, Some(fetched.url()), outcome));
+            all.push(record_evidence(ProofKind::Authenticode, &subject, Some(fetched.url()), outcome));
             Ok(())
         },
     );
     found.append(&mut all);
     if let Err(error) = members {
-        found.push(evidence(ProofKind::Authenticode, &artifact.file, Some(fetched.url()), Err(error)));
+        found.push(record_evidence(ProofKind::Authenticode, &artifact.file, Some(fetched.url()), Err(error)));
     }
     Ok(())
 }
 
-fn policy(wanted: &Authenticode, pinned: &PinnedRoots, now: u64) -> Result<Policy, ProofError> {
+fn build_policy(wanted: &Authenticode, pinned: &PinnedRoots, now: u64) -> Result<Policy, ProofError> {
     let mut policy = Policy::new(pinned, UnixTime::since_unix_epoch(Duration::from_secs(now)));
     let publisher: Publisher =
         wanted.publisher.parse().map_err(|error| ProofError::new("publisher", format!("{error}")))?;
     policy.publisher = Some(publisher);
     if let Some(pem) = &wanted.roots {
-        let own = roots(pem.as_bytes()).map_err(|error| ProofError::new("roots", error.to_string()))?;
+        let own = parse_roots(pem.as_bytes()).map_err(|error| ProofError::new("roots", error.to_string()))?;
         policy.timestamp_roots.extend(own.iter().cloned());
         policy.roots = own;
     }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::embedded::sha256_bytes;
+use crate::embedded::parse_sha256;
 use crate::io::fs;
 use crate::io::store::Store;
 use crate::model::component::{Signature, SignatureKind};
@@ -16,9 +16,9 @@ use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
 use crate::model::resource::PinAlgorithm;
 use crate::verify::sigstore::Signer;
-use crate::verify::{ProofError, Proven, evidence, keyless, sigstore};
+use crate::verify::{ProofError, Proven, keyless, record_evidence, sigstore};
 
-use super::{Keys, ProveError, VerifiedArtifact, shown};
+use super::{Keys, ProveError, VerifiedArtifact, strip_url_secrets};
 
 /// What is kept of a proof, by the name of its file; none for kinds that say nothing of a signer's
 /// certificate.
@@ -47,26 +47,28 @@ fn collect_proofs(
     keys: &Keys,
 ) -> Result<BTreeMap<String, Vec<u8>>, ProveError> {
     let artifact = verified.artifact();
-    let digest = digest(verified.fetched().sha256())?;
+    let digest = parse_digest(verified.fetched().sha256())?;
     let stored = |url: &str| -> Result<Vec<u8>, ProveError> {
         let object = store.find_url(url);
-        let content = object.map(|object| store.content(&object)).transpose()?;
-        let gone = || ProofError::new("proof-gone", format!("{} is not in the store any more", shown(url)));
+        let content = object.map(|object| store.read_object(&object)).transpose()?;
+        let gone = || {
+            ProofError::new("proof-gone", format!("{} is not in the store any more", strip_url_secrets(url)))
+        };
         Ok(content.flatten().ok_or_else(gone)?)
     };
     let mut files = BTreeMap::new();
     for signature in &artifact.signatures {
         let Some(name) = file_name(artifact, signature.kind) else { continue };
-        if !was_proven(artifact, signature.kind.proof()) {
+        if !was_proven(artifact, signature.kind.proof_kind()) {
             continue;
         }
         let bytes = match &signature.certificate_url {
             Some(url) if signature.kind == SignatureKind::CosignKeyless => {
-                keyless::bundle(&digest, &stored(&signature.url)?, &stored(url)?)?.into_bytes()
+                keyless::build_bundle(&digest, &stored(&signature.url)?, &stored(url)?)?.into_bytes()
             }
             _ => stored(&signature.url)?,
         };
-        one(signature, &digest, &bytes, keys)?;
+        verify_proof(signature, &digest, &bytes, keys)?;
         files.insert(name, bytes);
     }
     Ok(files)
@@ -84,7 +86,7 @@ pub fn write_proofs(
 ) -> Result<(), ProveError> {
     for artifact in verified {
         for (name, bytes) in collect_proofs(artifact, store, keys)? {
-            fs::write(&folder.join(name), &bytes)?;
+            fs::write_file(&folder.join(name), &bytes)?;
         }
     }
     Ok(())
@@ -94,7 +96,7 @@ pub fn write_proofs(
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn prove_again(
+pub fn reprove_artifact(
     artifact: &PlannedArtifact,
     folder: &Path,
     keys: &Keys,
@@ -103,8 +105,8 @@ pub fn prove_again(
     for signature in &artifact.signatures {
         let Some(name) = file_name(artifact, signature.kind) else { continue };
         let path = folder.join(name);
-        let kind = signature.kind.proof();
-        let bytes = fs::read_if_there(&path)?;
+        let kind = signature.kind.proof_kind();
+        let bytes = fs::read_if_exists(&path)?;
         if bytes.is_none() && !was_proven(artifact, kind) {
             continue;
         }
@@ -115,19 +117,24 @@ pub fn prove_again(
             }
             (_, None) => Err(ProofError::new("proof-digest", "the lock has no SHA-256 of the artifact")),
             (Some(bytes), Some(pin)) => {
-                digest(&pin.digest).and_then(|digest| one(signature, &digest, &bytes, keys))
+                parse_digest(&pin.digest).and_then(|digest| verify_proof(signature, &digest, &bytes, keys))
             }
         };
-        found.push(evidence(kind, &artifact.file, Some(&path.display().to_string()), outcome));
+        found.push(record_evidence(kind, &artifact.file, Some(&path.display().to_string()), outcome));
     }
     Ok(found)
 }
 
-fn digest(hex: &str) -> Result<[u8; 32], ProofError> {
-    sha256_bytes(hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
+fn parse_digest(hex: &str) -> Result<[u8; 32], ProofError> {
+    parse_sha256(hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
 }
 
-fn one(signature: &Signature, digest: &[u8; 32], bytes: &[u8], keys: &Keys) -> Result<Proven, ProofError> {
+fn verify_proof(
+    signature: &Signature,
+    digest: &[u8; 32],
+    bytes: &[u8],
+    keys: &Keys,
+) -> Result<Proven, ProofError> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let (identity, issuer) = (text(&signature.identity), text(&signature.issuer));
     // An empty signer is refused by whoever is asked.
@@ -135,7 +142,7 @@ fn one(signature: &Signature, digest: &[u8; 32], bytes: &[u8], keys: &Keys) -> R
     match (signature.kind, &signature.key) {
         (SignatureKind::CosignKeyless, _) => keyless::verify_bundle(digest, bytes, signer, None),
         (SignatureKind::SigstoreBundle, Some(key)) if signature.identity.is_none() => {
-            sigstore::verify_bundle_by_key(digest, bytes, &keys.get(key), None)
+            sigstore::verify_bundle_by_key(digest, bytes, &keys.find_key(key), None)
         }
         (SignatureKind::GithubAttestation, _) => sigstore::verify_attestation(digest, bytes, signer, None),
         _ => sigstore::verify_bundle(digest, bytes, signer, None),

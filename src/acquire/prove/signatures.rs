@@ -1,6 +1,6 @@
 //! Detached signatures over an artifact or over its checksum file.
 
-use crate::embedded::{sha256, sha256_bytes};
+use crate::embedded::{parse_sha256, sha256_hex};
 use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::model::component::{Signature, SignatureKind};
@@ -8,9 +8,9 @@ use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
 use crate::model::url::HttpUrl;
 use crate::verify::sigstore::Signer;
-use crate::verify::{ProofError, Proven, cosign, evidence, keyless, minisign, openpgp, sigstore};
+use crate::verify::{ProofError, Proven, cosign, keyless, minisign, openpgp, record_evidence, sigstore};
 
-use super::{ProveError, Sums, Trust, missing, shown, sidecar};
+use super::{ProveError, Sums, Trust, fetch_sidecar, record_missing, strip_url_secrets};
 
 /// What is signed: the artifact in the store, or the bytes of its checksum file.
 enum Subject<'a> {
@@ -22,14 +22,14 @@ impl Subject<'_> {
     fn sha256(&self) -> Result<[u8; 32], ProofError> {
         let hex = match self {
             Self::Artifact(fetched) => fetched.sha256().to_owned(),
-            Self::Sums(sums) => sha256(&sums.bytes),
+            Self::Sums(sums) => sha256_hex(&sums.bytes),
         };
-        sha256_bytes(&hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
+        parse_sha256(&hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
     }
 
-    fn pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProveError> {
+    fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProveError> {
         match self {
-            Self::Artifact(fetched) => Ok(fs::pieces(fetched.path(), each)?),
+            Self::Artifact(fetched) => Ok(fs::read_pieces(fetched.path(), each)?),
             Self::Sums(sums) => {
                 each(&sums.bytes);
                 Ok(())
@@ -38,7 +38,7 @@ impl Subject<'_> {
     }
 }
 
-pub(super) fn check(
+pub(super) fn check_signatures(
     artifact: &PlannedArtifact,
     fetched: &Fetched,
     sums: &[Sums],
@@ -46,16 +46,16 @@ pub(super) fn check(
     found: &mut Vec<Evidence>,
 ) -> Result<(), ProveError> {
     for signature in &artifact.signatures {
-        let kind = signature.kind.proof();
-        let sidecar = |url: &HttpUrl| sidecar(artifact, fetched.headers(), url, trust.fetcher);
+        let kind = signature.kind.proof_kind();
+        let sidecar = |url: &HttpUrl| fetch_sidecar(artifact, fetched.headers(), url, trust.fetcher);
         let Some(bytes) = sidecar(&signature.url)? else {
-            found.push(missing(artifact, kind, &signature.url, trust.policy));
+            found.push(record_missing(artifact, kind, &signature.url, trust.policy));
             continue;
         };
-        let subject = if signature.kind.over_checksums() {
+        let subject = if signature.kind.signs_checksums() {
             // A signature over checksums that are not there covers nothing.
-            let Some(sums) = signed_sums(sums, &signature.url) else {
-                found.push(missing(artifact, kind, &signature.url, trust.policy));
+            let Some(sums) = find_signed_sums(sums, &signature.url) else {
+                found.push(record_missing(artifact, kind, &signature.url, trust.policy));
                 continue;
             };
             Subject::Sums(sums)
@@ -66,11 +66,11 @@ pub(super) fn check(
         if let Some(url) = &signature.certificate_url {
             certificate = sidecar(url)?;
             if certificate.is_none() {
-                found.push(missing(artifact, kind, url, trust.policy));
+                found.push(record_missing(artifact, kind, url, trust.policy));
                 continue;
             }
         }
-        let outcome = match one(signature, &subject, &bytes, certificate.as_deref(), trust) {
+        let outcome = match verify_signature(signature, &subject, &bytes, certificate.as_deref(), trust) {
             Ok(proven) => Ok(proven),
             Err(ProveError::Proof(error)) => Err(error),
             Err(other) => return Err(other),
@@ -79,20 +79,20 @@ pub(super) fn check(
             Subject::Artifact(_) => artifact.file.clone(),
             Subject::Sums(sums) => sums.url.rsplit('/').next().unwrap_or_default().to_owned(),
         };
-        found.push(evidence(kind, &name, Some(&shown(&signature.url)), outcome));
+        found.push(record_evidence(kind, &name, Some(&strip_url_secrets(&signature.url)), outcome));
     }
     Ok(())
 }
 
 /// The checksum file that a signature's URL names, or the only one there is.
-fn signed_sums<'a>(sums: &'a [Sums], url: &str) -> Option<&'a Sums> {
+fn find_signed_sums<'a>(sums: &'a [Sums], url: &str) -> Option<&'a Sums> {
     sums.iter().find(|sums| url.starts_with(&sums.url)).or(match sums {
         [only] => Some(only),
         _ => None,
     })
 }
 
-fn one(
+fn verify_signature(
     signature: &Signature,
     subject: &Subject<'_>,
     bytes: &[u8],
@@ -102,7 +102,7 @@ fn one(
     let wanted = |value: &Option<String>, what: &str| {
         value.clone().ok_or_else(|| ProofError::new("no-signer", format!("the signature names no {what}")))
     };
-    let key = || wanted(&signature.key, "key").map(|key| trust.keys.get(&key));
+    let key = || wanted(&signature.key, "key").map(|key| trust.keys.find_key(&key));
     let identity = wanted(&signature.identity, "identity");
     let issuer = wanted(&signature.issuer, "issuer");
     Ok(match signature.kind {
@@ -110,11 +110,15 @@ fn one(
             cosign::verify_key(&subject.sha256()?, bytes, &key()?)?
         }
         SignatureKind::Minisign | SignatureKind::MinisignOverChecksums => {
-            minisign::verify(|each| subject.pieces(each), bytes, &key()?)?
+            minisign::verify_minisign(|each| subject.read_pieces(each), bytes, &key()?)?
         }
-        SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => {
-            openpgp::verify(|each| subject.pieces(each), bytes, key()?.as_bytes(), &identity?, trust.now)?
-        }
+        SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => openpgp::verify_detached(
+            |each| subject.read_pieces(each),
+            bytes,
+            key()?.as_bytes(),
+            &identity?,
+            trust.now,
+        )?,
         SignatureKind::SigstoreBundle if signature.key.is_some() && signature.identity.is_none() => {
             sigstore::verify_bundle_by_key(&subject.sha256()?, bytes, &key()?, None)?
         }
@@ -131,7 +135,7 @@ fn one(
             let certificate = certificate.ok_or_else(|| {
                 ProofError::new("no-certificate", "the publisher has no certificate beside the signature")
             })?;
-            keyless::verify(&subject.sha256()?, bytes, certificate, signer, None)?
+            keyless::verify_signature(&subject.sha256()?, bytes, certificate, signer, None)?
         }
     })
 }

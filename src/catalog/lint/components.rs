@@ -11,15 +11,15 @@ pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Co
     for (index, pin) in component.pins.iter().enumerate() {
         lint_pin(report, path, index, pin);
     }
-    shared_digests(report, path, component);
-    invented_digests(report, path, component);
-    overlapping_releases(report, path, &component.releases);
+    lint_shared_digests(report, path, component);
+    lint_invented_digests(report, path, component);
+    lint_overlapping_releases(report, path, &component.releases);
     lint_choices(report, path, component);
     for pin in &component.pins {
         let published = component.releases.iter().any(|release| release.versions.contains(&pin.version));
         if !published && pin.url.is_none() {
             let message = format!("no release entry says where {} is published", pin.version);
-            report.add("dangling-reference", path, message);
+            report.add_error("dangling-reference", path, message);
         }
     }
 }
@@ -33,28 +33,28 @@ fn lint_pin(report: &mut Report<'_>, path: &str, index: usize, pin: &Pin) {
             pin.algorithm,
             pin.digest.len()
         );
-        report.add("digest-length", path, message);
+        report.add_error("digest-length", path, message);
     }
     if !pin.digest.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
         let message = format!("pins[{index}] ({}): digests are lower-case hexadecimal", pin.version);
-        report.add("digest-case", path, message);
+        report.add_error("digest-case", path, message);
     }
     if pin.source.iter().all(|source| source.trim().is_empty()) {
         let message = format!("pins[{index}] ({}): a digest without source proves nothing", pin.version);
-        report.add("pin-without-source", path, message);
+        report.add_error("pin-without-source", path, message);
     }
 }
 
 /// The commonest mistake in the field: the version was bumped, the digest was not. Records that
 /// tell only drift are known to be wrong somewhere and stay.
-fn shared_digests(report: &mut Report<'_>, path: &str, component: &Component) {
+fn lint_shared_digests(report: &mut Report<'_>, path: &str, component: &Component) {
     let mut seen: BTreeMap<&str, &Pin> = BTreeMap::new();
     for pin in component.pins.iter().filter(|pin| pin.confidence > Confidence::Mutable) {
         match seen.get(pin.digest.as_str()) {
             Some(first) if first.version != pin.version && pin.note.is_none() => {
                 let message =
                     format!("{} and {} have the same digest {}", first.version, pin.version, pin.digest);
-                report.add("shared-digest", path, message);
+                report.add_error("shared-digest", path, message);
             }
             Some(_) => {}
             None => {
@@ -64,26 +64,26 @@ fn shared_digests(report: &mut Report<'_>, path: &str, component: &Component) {
     }
 }
 
-fn invented_digests(report: &mut Report<'_>, path: &str, component: &Component) {
+fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Component) {
     for pin in &component.pins {
         for weaker in component.pins.iter().filter(|other| other.algorithm < pin.algorithm) {
-            if weaker.digest.len() >= 32 && pin.digest.starts_with(&weaker.digest) && pin.usable() {
+            if weaker.digest.len() >= 32 && pin.digest.starts_with(&weaker.digest) && pin.is_usable() {
                 let message = format!(
                     "{}: the {:?} digest starts with the {:?} digest of {}: it is made up",
                     pin.version, pin.algorithm, weaker.algorithm, weaker.version
                 );
-                report.add("invented-digest", path, message);
+                report.add_error("invented-digest", path, message);
             }
         }
     }
 }
 
-fn overlapping_releases(report: &mut Report<'_>, path: &str, releases: &[Release]) {
+fn lint_overlapping_releases(report: &mut Report<'_>, path: &str, releases: &[Release]) {
     for (index, release) in releases.iter().enumerate() {
         for later in &releases[index + 1..] {
             if release.versions.overlaps(&later.versions) {
                 let message = format!("releases `{}` and `{}` overlap", release.versions, later.versions);
-                report.add("overlapping-ranges", path, message);
+                report.add_error("overlapping-ranges", path, message);
             }
         }
     }
@@ -96,11 +96,11 @@ fn lint_choices(report: &mut Report<'_>, path: &str, component: &Component) {
     for choice in &component.choices {
         if !choice.allowed.contains(&choice.default) {
             let message = format!("the default {} is outside `{}`", choice.default, choice.allowed);
-            report.add("unreachable-default", path, message);
+            report.add_error("unreachable-default", path, message);
         }
         if !component.releases.iter().any(|release| release.versions.contains(&choice.default)) {
             let message = format!("no release entry holds the default {}", choice.default);
-            report.add("unreachable-default", path, message);
+            report.add_error("unreachable-default", path, message);
         }
     }
 }

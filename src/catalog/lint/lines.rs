@@ -7,21 +7,21 @@ use crate::model::kubernetes::{ApiVersion, LineFile, SecurityFix, Support};
 use crate::model::line::{LineRange, Minor};
 use crate::model::windows::WindowsRelease;
 
-use super::{Report, reference};
+use super::{Report, check_reference};
 
 pub(super) fn lint_lines(report: &mut Report<'_>) {
     let catalog = report.catalog;
     let minors = catalog.kubernetes_minors();
     for minor in &minors {
         let path = format!("kubernetes/lines/{minor}.json");
-        match catalog.line_file(*minor) {
+        match catalog.load_line_file(*minor) {
             Ok(line) => lint_line(report, &path, &line),
-            Err(error) => report.add("unreadable", &path, error.to_string()),
+            Err(error) => report.add_error("unreadable", &path, error.to_string()),
         }
     }
-    match catalog.support() {
+    match catalog.load_support() {
         Ok(support) => lint_support(report, &support),
-        Err(error) => report.add("unreadable", SUPPORT, error.to_string()),
+        Err(error) => report.add_error("unreadable", SUPPORT, error.to_string()),
     }
     if let Some(releases) = read_windows(report) {
         for minor in &minors {
@@ -32,13 +32,13 @@ pub(super) fn lint_lines(report: &mut Report<'_>) {
 
 fn lint_line(report: &mut Report<'_>, path: &str, line: &LineFile) {
     if line.patches.is_empty() {
-        report.add("unreachable-default", path, "no patch release is known".to_owned());
+        report.add_error("unreachable-default", path, "no patch release is known".to_owned());
     }
-    if line.patches.iter().any(|patch| Minor::of(patch) != Some(line.minor)) {
-        report.add("dangling-reference", path, format!("a patch release is not of {}", line.minor));
+    if line.patches.iter().any(|patch| Minor::from_release(patch) != Some(line.minor)) {
+        report.add_error("dangling-reference", path, format!("a patch release is not of {}", line.minor));
     }
     if !line.patches.is_sorted_by(|a, b| a < b) {
-        report.add("order", path, "patch releases are not ascending".to_owned());
+        report.add_error("order", path, "patch releases are not ascending".to_owned());
     }
 }
 
@@ -49,8 +49,8 @@ fn lint_support(report: &mut Report<'_>, support: &Support) {
     let access: Vec<_> =
         support.host_access.iter().map(|entry| (entry.name.as_str(), entry.kubernetes)).collect();
     check_table(report, "hostAccess", &access);
-    check_table(report, "cri", &api_ranges(&support.cri));
-    check_table(report, "kubeadmApi", &api_ranges(&support.kubeadm_api));
+    check_table(report, "cri", &list_api_ranges(&support.cri));
+    check_table(report, "kubeadmApi", &list_api_ranges(&support.kubeadm_api));
     let pause: Vec<_> = support.pause.iter().map(|entry| ("pause image", entry.kubernetes)).collect();
     check_table(report, "pause", &pause);
     for fix in &support.security {
@@ -59,7 +59,7 @@ fn lint_support(report: &mut Report<'_>, support: &Support) {
     check_runtime_versions(report, support);
 }
 
-fn api_ranges(entries: &[ApiVersion]) -> Vec<(&str, LineRange)> {
+fn list_api_ranges(entries: &[ApiVersion]) -> Vec<(&str, LineRange)> {
     entries.iter().map(|entry| (entry.api.as_str(), entry.kubernetes)).collect()
 }
 
@@ -68,7 +68,11 @@ fn check_table(report: &mut Report<'_>, table: &str, ranges: &[(&str, LineRange)
     check_ranges(report, SUPPORT, table, ranges);
     for minor in report.catalog.kubernetes_minors() {
         if !ranges.iter().any(|(_, range)| range.contains(minor)) {
-            report.add("missing-range", SUPPORT, format!("`{table}` has no entry for Kubernetes {minor}"));
+            report.add_error(
+                "missing-range",
+                SUPPORT,
+                format!("`{table}` has no entry for Kubernetes {minor}"),
+            );
         }
     }
 }
@@ -80,7 +84,7 @@ pub(super) fn check_ranges(report: &mut Report<'_>, path: &str, table: &str, ran
             ranges[index + 1..].iter().filter(|(other, later)| other == name && range.overlaps(later))
         {
             let message = format!("`{table}`: {name}: `{range}` and `{later}` overlap");
-            report.add("overlapping-ranges", path, message);
+            report.add_error("overlapping-ranges", path, message);
         }
     }
     let names: BTreeSet<&str> = ranges.iter().map(|(name, _)| *name).collect();
@@ -94,16 +98,16 @@ pub(super) fn check_ranges(report: &mut Report<'_>, path: &str, table: &str, ran
         let Some((first, last)) = bounds else { continue };
         for index in (first..last).filter(|index| !held[*index]) {
             let message = format!("`{table}`: {name}: no entry for Kubernetes {}", minors[index]);
-            report.add("missing-range", path, message);
+            report.add_error("missing-range", path, message);
         }
     }
 }
 
 fn lint_fix(report: &mut Report<'_>, fix: &SecurityFix) {
-    let lines: Vec<Option<Minor>> = fix.fixed.iter().map(Minor::of).collect();
+    let lines: Vec<Option<Minor>> = fix.fixed.iter().map(Minor::from_release).collect();
     if lines.is_empty() || !lines.is_sorted_by(|a, b| a < b) {
         let message = format!("{}: `fixed` names one release of each line, ascending", fix.cve);
-        report.add("order", SUPPORT, message);
+        report.add_error("order", SUPPORT, message);
     }
     let known = report.catalog.kubernetes_minors();
     let between = known.iter().filter(|minor| {
@@ -111,19 +115,23 @@ fn lint_fix(report: &mut Report<'_>, fix: &SecurityFix) {
             && lines.last().is_some_and(|last| Some(**minor) < *last)
     });
     for minor in between.filter(|minor| !lines.contains(&Some(**minor))) {
-        report.add("missing-range", SUPPORT, format!("{}: no fixed release of Kubernetes {minor}", fix.cve));
+        report.add_error(
+            "missing-range",
+            SUPPORT,
+            format!("{}: no fixed release of Kubernetes {minor}", fix.cve),
+        );
     }
 }
 
 /// Each runtime of a line is a component with a version for that line.
 fn check_runtime_versions(report: &mut Report<'_>, support: &Support) {
     for entry in &support.runtimes {
-        reference(report, SUPPORT, "runtimes", &entry.name);
-        let Ok(component) = report.catalog.component(&entry.name) else { continue };
+        check_reference(report, SUPPORT, "runtimes", &entry.name);
+        let Ok(component) = report.catalog.load_component(&entry.name) else { continue };
         for minor in report.catalog.kubernetes_minors() {
-            if entry.kubernetes.contains(minor) && component.choice(minor).is_none() {
+            if entry.kubernetes.contains(minor) && component.find_choice(minor).is_none() {
                 let message = format!("runtime {} has no version for Kubernetes {minor}", entry.name);
-                report.add("missing-range", &format!("components/{}.json", entry.name), message);
+                report.add_error("missing-range", &format!("components/{}.json", entry.name), message);
             }
         }
     }
@@ -135,14 +143,14 @@ fn read_windows(report: &mut Report<'_>) -> Option<Vec<WindowsRelease>> {
     let mut complete = true;
     for name in catalog.windows_names() {
         let path = format!("windows/{name}.json");
-        match catalog.windows(&name) {
+        match catalog.load_windows_release(&name) {
             Ok(release) => {
                 lint_windows(report, &path, &release);
                 releases.push(release);
             }
             Err(error) => {
                 complete = false;
-                report.add("unreadable", &path, CatalogError::to_string(&error));
+                report.add_error("unreadable", &path, CatalogError::to_string(&error));
             }
         }
     }
@@ -155,18 +163,18 @@ fn lint_windows(report: &mut Report<'_>, path: &str, release: &WindowsRelease) {
             release.kubernetes[index + 1..].iter().filter(|later| entry.versions.overlaps(&later.versions))
         {
             let message = format!("`kubernetes`: `{}` and `{}` overlap", entry.versions, later.versions);
-            report.add("overlapping-ranges", path, message);
+            report.add_error("overlapping-ranges", path, message);
         }
     }
     if !release.kubernetes.is_empty() && release.pause.is_empty() {
         let message = "no pause image holds this build, but Kubernetes lines support it".to_owned();
-        report.add("unreachable-default", path, message);
+        report.add_error("unreachable-default", path, message);
     }
 }
 
 /// Each patch release of a line has the same default Windows release, and only one.
 fn check_windows_default(report: &mut Report<'_>, minor: Minor, releases: &[WindowsRelease]) {
-    let Ok(line) = report.catalog.line_file(minor) else { return };
+    let Ok(line) = report.catalog.load_line_file(minor) else { return };
     for patch in &line.patches {
         let is_default = |release: &&WindowsRelease| {
             release.kubernetes.iter().any(|entry| entry.default && entry.versions.contains(patch))
@@ -178,7 +186,7 @@ fn check_windows_default(report: &mut Report<'_>, minor: Minor, releases: &[Wind
             [] => ("missing-range", format!("no Windows release is the default of Kubernetes {patch}")),
             _ => ("overlapping-ranges", format!("Kubernetes {patch} has the defaults {}", names.join(", "))),
         };
-        report.add(rule, "windows", message);
+        report.add_error(rule, "windows", message);
         return;
     }
 }

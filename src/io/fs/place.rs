@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir};
 use walkdir::WalkDir;
 
-use super::write::{split_path, sweep, temporary_prefix};
-use super::{FileError, at, read, read_if_there};
+use super::write::{remove_leftovers, split_path, temporary_prefix};
+use super::{FileError, file_error, read_file, read_if_exists};
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 
 /// Lists the files that imagegen wrote, in the form that `sha256sum -c` reads.
 pub(super) const WRITTEN: &str = ".imagegen.sha256";
@@ -59,7 +59,7 @@ impl Classify for PlaceError {
 ///
 /// # Errors
 /// The place is taken, or cannot be written.
-pub fn place(
+pub fn place_directory(
     path: &Path,
     files: &BTreeMap<String, Vec<u8>>,
     traces: &[&str],
@@ -70,35 +70,35 @@ pub fn place(
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(PlaceError::NotADirectory { path: path.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(at("reading", path)(error).into()),
+        Err(error) => return Err(file_error("reading", path)(error).into()),
     }
     let replaceable = if force { [traces, results].concat() } else { traces.to_vec() };
-    let kept = survey(path, files, &replaceable, results)?;
+    let kept = find_kept_files(path, files, &replaceable, results)?;
     let (parent, name) = split_path(path)?;
-    sweep(parent, &name)?;
+    remove_leftovers(parent, &name)?;
     let prefix = temporary_prefix(&name);
     let partial = Builder::new().prefix(&prefix).suffix(".partial").rand_bytes(12).tempdir_in(parent);
-    let partial = partial.map_err(at("creating", path))?;
+    let partial = partial.map_err(file_error("creating", path))?;
     let digests: BTreeMap<String, String> =
-        files.iter().map(|(name, bytes)| (name.clone(), sha256(bytes))).collect();
-    fill(partial.path(), files, &digests)?;
+        files.iter().map(|(name, bytes)| (name.clone(), sha256_hex(bytes))).collect();
+    write_files(partial.path(), files, &digests)?;
     for name in kept {
         let (from, to) = (path.join(&name), partial.path().join(&name));
-        fs::copy(&from, &to).map_err(at("copying", &from))?;
+        fs::copy(&from, &to).map_err(file_error("copying", &from))?;
     }
-    swap(partial, path)?;
+    swap_directory(partial, path)?;
     Ok(digests)
 }
 
 /// Files that are kept; an error where one may be neither kept nor removed.
-fn survey(
+fn find_kept_files(
     path: &Path,
     files: &BTreeMap<String, Vec<u8>>,
     replaceable: &[&str],
     results: &[&str],
 ) -> Result<Vec<String>, PlaceError> {
     let written = read_written(path)?;
-    let folders = folders_of(written.keys().chain(files.keys()));
+    let folders = collect_parent_folders(written.keys().chain(files.keys()));
     let mut kept = Vec::new();
     for (name, kind) in entries_below(path)? {
         let error = |kind: fn(PathBuf, String) -> PlaceError| Err(kind(path.to_owned(), name.clone()));
@@ -110,7 +110,7 @@ fn survey(
         } else if results.contains(&name.as_str()) {
             return error(|path, found| PlaceError::Result { path, found });
         } else if let Some(digest) = written.get(&name) {
-            if !kind.is_file() || sha256(&read(&path.join(&name))?) != *digest {
+            if !kind.is_file() || sha256_hex(&read_file(&path.join(&name))?) != *digest {
                 return error(|path, found| PlaceError::Changed { path, found });
             }
         } else if kind.is_file() && is_user_values(&name) && !files.contains_key(&name) {
@@ -128,7 +128,7 @@ fn is_user_values(name: &str) -> bool {
 }
 
 /// Every folder that one of these paths lies in.
-fn folders_of<'a>(paths: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
+fn collect_parent_folders<'a>(paths: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     for path in paths {
         folders.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
@@ -138,7 +138,7 @@ fn folders_of<'a>(paths: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
 
 /// Path → SHA-256 of what the last call wrote.
 fn read_written(path: &Path) -> Result<BTreeMap<String, String>, FileError> {
-    let list = if path.is_dir() { read_if_there(&path.join(WRITTEN))? } else { None };
+    let list = if path.is_dir() { read_if_exists(&path.join(WRITTEN))? } else { None };
     let list = String::from_utf8_lossy(&list.unwrap_or_default()).into_owned();
     let lines = list.lines().filter_map(|line| line.split_once("  "));
     Ok(lines.map(|(digest, name)| (name.to_owned(), digest.to_owned())).collect())
@@ -152,7 +152,9 @@ fn entries_below(root: &Path) -> Result<Vec<(String, fs::FileType)>, FileError> 
     let mut entries = Vec::new();
     for entry in WalkDir::new(root).min_depth(1).sort_by_file_name() {
         let entry = entry.map_err(|error| {
-            at("reading", root)(error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links")))
+            file_error("reading", root)(
+                error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links")),
+            )
         })?;
         let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
         let name = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
@@ -161,7 +163,7 @@ fn entries_below(root: &Path) -> Result<Vec<(String, fs::FileType)>, FileError> 
     Ok(entries)
 }
 
-fn fill(
+fn write_files(
     folder: &Path,
     files: &BTreeMap<String, Vec<u8>>,
     digests: &BTreeMap<String, String>,
@@ -172,39 +174,39 @@ fn fill(
     for (name, bytes) in all() {
         let path = folder.join(name);
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(at("creating", parent))?;
+            fs::create_dir_all(parent).map_err(file_error("creating", parent))?;
         }
-        fs::write(&path, bytes).map_err(at("writing", &path))?;
+        fs::write(&path, bytes).map_err(file_error("writing", &path))?;
     }
     // All at the end: the first one makes the file system write what the others need too.
     for (name, _) in all() {
         let path = folder.join(name);
-        fs::File::open(&path).and_then(|file| file.sync_all()).map_err(at("writing", &path))?;
+        fs::File::open(&path).and_then(|file| file.sync_all()).map_err(file_error("writing", &path))?;
     }
     Ok(())
 }
 
 /// The new directory under the final name; what stood there is removed. At no moment is there
 /// neither, where the system can exchange two names.
-fn swap(partial: TempDir, path: &Path) -> Result<(), FileError> {
+fn swap_directory(partial: TempDir, path: &Path) -> Result<(), FileError> {
     if !path.exists() {
         let partial = partial.keep();
         return fs::rename(&partial, path).map_err(|error| {
             // The first error is the one to tell.
             let _ = fs::remove_dir_all(&partial);
-            at("writing", path)(error)
+            file_error("writing", path)(error)
         });
     }
     if exchange(partial.path(), path) {
-        return partial.close().map_err(at("removing", path));
+        return partial.close().map_err(file_error("removing", path));
     }
     let old = partial.path().with_extension("old");
-    fs::rename(path, &old).map_err(at("replacing", path))?;
+    fs::rename(path, &old).map_err(file_error("replacing", path))?;
     if let Err(error) = fs::rename(partial.path(), path) {
         let _ = fs::rename(&old, path);
-        return Err(at("writing", path)(error));
+        return Err(file_error("writing", path)(error));
     }
-    fs::remove_dir_all(&old).map_err(at("removing", &old))
+    fs::remove_dir_all(&old).map_err(file_error("removing", &old))
 }
 
 #[cfg(target_os = "linux")]
@@ -236,22 +238,22 @@ mod tests {
         let path = folder.path().join("out");
         let left = folder.path().join(".out.2147483600-x.partial");
         fs::create_dir(&left).unwrap();
-        place(&path, &files("1"), &["log"], &["result"], false).unwrap();
+        place_directory(&path, &files("1"), &["log"], &["result"], false).unwrap();
         fs::write(path.join("own.auto.pkrvars.json"), "{}").unwrap();
         fs::write(path.join("log"), "").unwrap();
-        place(&path, &files("2"), &["log"], &["result"], false).unwrap();
+        place_directory(&path, &files("2"), &["log"], &["result"], false).unwrap();
         assert_eq!(fs::read(path.join("a/b")).unwrap(), b"2");
         assert_eq!(names(&path), [".imagegen.sha256", "a", "a/b", "c", "own.auto.pkrvars.json"]);
         assert_eq!(names(folder.path()).iter().filter(|name| !name.contains('/')).count(), 1);
         fs::write(path.join("result"), "").unwrap();
         assert!(matches!(
-            place(&path, &files("3"), &["log"], &["result"], false),
+            place_directory(&path, &files("3"), &["log"], &["result"], false),
             Err(PlaceError::Result { .. })
         ));
-        place(&path, &files("3"), &["log"], &["result"], true).unwrap();
+        place_directory(&path, &files("3"), &["log"], &["result"], true).unwrap();
         assert!(!path.join("result").exists());
         // What this call does not write any more goes too.
-        place(&path, &[("c".to_owned(), b"d".to_vec())].into(), &[], &[], false).unwrap();
+        place_directory(&path, &[("c".to_owned(), b"d".to_vec())].into(), &[], &[], false).unwrap();
         assert_eq!(names(&path), [".imagegen.sha256", "c", "own.auto.pkrvars.json"]);
     }
 
@@ -273,10 +275,10 @@ mod tests {
             for force in [false, true] {
                 let folder = tempfile::tempdir().unwrap();
                 let path = folder.path().join("out");
-                place(&path, &files("1"), &[], &[], false).unwrap();
+                place_directory(&path, &files("1"), &[], &[], false).unwrap();
                 change(&path);
                 let before = names(&path);
-                assert!(place(&path, &files("2"), &[], &[], force).is_err(), "{title}, {force}");
+                assert!(place_directory(&path, &files("2"), &[], &[], force).is_err(), "{title}, {force}");
                 assert_eq!(names(&path), before, "{title}, {force}");
             }
         }
@@ -288,10 +290,13 @@ mod tests {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
         let (path, other) = (folder.path().join("out"), folder.path().join("other"));
-        place(&other, &files("1"), &[], &[], false).unwrap();
+        place_directory(&other, &files("1"), &[], &[], false).unwrap();
         symlink(&other, &path).unwrap();
-        assert!(matches!(place(&path, &files("2"), &[], &[], true), Err(PlaceError::NotADirectory { .. })));
+        assert!(matches!(
+            place_directory(&path, &files("2"), &[], &[], true),
+            Err(PlaceError::NotADirectory { .. })
+        ));
         symlink("/etc/passwd", other.join("x.auto.pkrvars.json")).unwrap();
-        assert!(place(&other, &files("2"), &[], &[], true).is_err());
+        assert!(place_directory(&other, &files("2"), &[], &[], true).is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use tempfile::{Builder, TempDir};
 
 use super::write::set_mode;
-use super::{FileError, at};
+use super::{FileError, file_error};
 
 /// A folder of the system's temporary files that its owner alone can enter. It goes with the value.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl Scratch {
         let mut builder = Builder::new();
         builder.prefix(&prefix);
         set_mode(&mut builder, 0o700);
-        builder.tempdir().map(Self).map_err(at("creating", &std::env::temp_dir().join(&prefix)))
+        builder.tempdir().map(Self).map_err(file_error("creating", &std::env::temp_dir().join(&prefix)))
     }
 
     #[must_use]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The path itself, or the nearest folder above it that is there.
-fn nearest(path: &Path) -> Option<&Path> {
+fn find_nearest_existing(path: &Path) -> Option<&Path> {
     let there = path.ancestors().find(|part| part.symlink_metadata().is_ok());
     there.or_else(|| path.is_relative().then(|| Path::new(".")))
 }
@@ -11,7 +11,7 @@ fn nearest(path: &Path) -> Option<&Path> {
 /// Whether files can be made at a path that may not be there yet.
 #[must_use]
 pub fn can_write(path: &Path) -> bool {
-    nearest(path).is_some_and(|folder| folder.is_dir() && allowed(folder))
+    find_nearest_existing(path).is_some_and(|folder| folder.is_dir() && allowed(folder))
 }
 
 #[cfg(unix)]
@@ -28,7 +28,7 @@ fn allowed(folder: &Path) -> bool {
 #[cfg(unix)]
 #[must_use]
 pub fn free(path: &Path) -> Option<u64> {
-    let figures = rustix::fs::statvfs(nearest(path)?).ok()?;
+    let figures = rustix::fs::statvfs(find_nearest_existing(path)?).ok()?;
     figures.f_bavail.checked_mul(figures.f_frsize)
 }
 

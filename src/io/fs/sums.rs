@@ -6,8 +6,8 @@ use std::path::Path;
 
 use aws_lc_rs::digest::{Context, SHA256, SHA512};
 
-use super::{FileError, at};
-use crate::embedded::hex;
+use super::{FileError, file_error};
+use crate::embedded::encode_hex;
 
 /// Digests of a file, in lower-case hexadecimal, and its size in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub struct Digests {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn pieces(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), FileError> {
-    let mut file = fs::File::open(path).map_err(at("reading", path))?;
+pub fn read_pieces(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), FileError> {
+    let mut file = fs::File::open(path).map_err(file_error("reading", path))?;
     let mut piece = vec![0; 1 << 18];
     loop {
-        let read = file.read(&mut piece).map_err(at("reading", path))?;
+        let read = file.read(&mut piece).map_err(file_error("reading", path))?;
         if read == 0 {
             return Ok(());
         }
@@ -69,8 +69,8 @@ impl Sums {
     #[must_use]
     pub fn finish(self) -> Digests {
         Digests {
-            sha256: hex(self.sha256.finish().as_ref()),
-            sha512: hex(self.sha512.finish().as_ref()),
+            sha256: encode_hex(self.sha256.finish().as_ref()),
+            sha512: encode_hex(self.sha512.finish().as_ref()),
             size: self.size,
         }
     }
@@ -81,18 +81,18 @@ impl Sums {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn digests(path: &Path) -> Result<Digests, FileError> {
+pub fn digest_file(path: &Path) -> Result<Digests, FileError> {
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
             let mut sha512 = Context::new(&SHA512);
-            pieces(path, |piece| sha512.update(piece)).map(|()| hex(sha512.finish().as_ref()))
+            read_pieces(path, |piece| sha512.update(piece)).map(|()| encode_hex(sha512.finish().as_ref()))
         });
         let (mut sha256, mut size) = (Context::new(&SHA256), 0);
-        pieces(path, |piece| {
+        read_pieces(path, |piece| {
             sha256.update(piece);
             size += piece.len() as u64;
         })?;
         let sha512 = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(Digests { sha256: hex(sha256.finish().as_ref()), sha512, size })
+        Ok(Digests { sha256: encode_hex(sha256.finish().as_ref()), sha512, size })
     })
 }

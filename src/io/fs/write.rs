@@ -9,14 +9,14 @@ use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
-use super::{FileError, at, remove_if_there};
+use super::{FileError, file_error, remove_if_exists};
 
 /// Writes a file whole or not at all.
 ///
 /// # Errors
 /// The folder cannot be written, or something else than a regular file is there.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    write_with(path, |file| file.write_all(bytes).map_err(at("writing", path)))
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_with(path, |file| file.write_all(bytes).map_err(file_error("writing", path)))
 }
 
 /// The same for what is too large to be held: `fill` writes it.
@@ -35,7 +35,7 @@ pub fn write_with<E: From<FileError>>(
 /// # Errors
 /// As [`write()`].
 pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    write_as(path, 0o600, |file| file.write_all(bytes).map_err(at("writing", path)))
+    write_as(path, 0o600, |file| file.write_all(bytes).map_err(file_error("writing", path)))
 }
 
 /// As [`write()`], for a program.
@@ -43,7 +43,7 @@ pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// # Errors
 /// As [`write()`].
 pub fn write_program(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    write_as(path, 0o777, |file| file.write_all(bytes).map_err(at("writing", path)))
+    write_as(path, 0o777, |file| file.write_all(bytes).map_err(file_error("writing", path)))
 }
 
 /// The process's umask takes bits from `mode`.
@@ -55,11 +55,11 @@ fn write_as<E: From<FileError>>(
     check_target(path)?;
     let (folder, name) = split_path(path)?;
     // Leftovers of other processes are no reason not to write.
-    let _ = sweep(folder, &name);
+    let _ = remove_leftovers(folder, &name);
     let mut temporary = create_temporary(folder, &name, mode)?;
     fill(temporary.as_file_mut())?;
-    temporary.as_file().sync_all().map_err(at("writing", path))?;
-    temporary.persist(path).map_err(|error| at("writing", path)(error.error))?;
+    temporary.as_file().sync_all().map_err(file_error("writing", path))?;
+    temporary.persist(path).map_err(|error| file_error("writing", path)(error.error))?;
     Ok(())
 }
 
@@ -71,9 +71,9 @@ fn check_target(path: &Path) -> Result<(), FileError> {
         Ok(metadata) if metadata.is_symlink() => "it is a symbolic link: name the file itself",
         Ok(metadata) if metadata.is_dir() => "it is a directory",
         Ok(_) => "it is a device, pipe or socket, not a regular file",
-        Err(error) => return Err(at("writing", path)(error)),
+        Err(error) => return Err(file_error("writing", path)(error)),
     };
-    Err(at("writing", path)(io::Error::other(kind)))
+    Err(file_error("writing", path)(io::Error::other(kind)))
 }
 
 /// The folder of a path, made where it is not there, and the path's name.
@@ -82,7 +82,7 @@ pub(super) fn split_path(path: &Path) -> Result<(&Path, String), FileError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    fs::create_dir_all(folder).map_err(at("creating", folder))?;
+    fs::create_dir_all(folder).map_err(file_error("creating", folder))?;
     Ok((folder, path.file_name().unwrap_or_default().to_string_lossy().into_owned()))
 }
 
@@ -96,7 +96,7 @@ pub(in crate::io) fn create_temporary(
     let mut builder = Builder::new();
     builder.prefix(&prefix).suffix(".partial").rand_bytes(12);
     set_mode(&mut builder, mode);
-    builder.tempfile_in(folder).map_err(at("writing", &folder.join(name)))
+    builder.tempfile_in(folder).map_err(file_error("writing", &folder.join(name)))
 }
 
 pub(super) fn temporary_prefix(name: &str) -> String {
@@ -113,9 +113,9 @@ pub(super) fn set_mode(builder: &mut Builder<'_, '_>, mode: u32) {
 pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
 
 /// Removes what processes that were killed left of writing `name`.
-pub(super) fn sweep(parent: &Path, name: &str) -> Result<(), FileError> {
-    for entry in fs::read_dir(parent).map_err(at("reading", parent))? {
-        let path = entry.map_err(at("reading", parent))?.path();
+pub(super) fn remove_leftovers(parent: &Path, name: &str) -> Result<(), FileError> {
+    for entry in fs::read_dir(parent).map_err(file_error("reading", parent))? {
+        let path = entry.map_err(file_error("reading", parent))?.path();
         let left = path.file_name().unwrap_or_default().to_string_lossy();
         let process = left
             .strip_prefix(&format!(".{name}."))
@@ -124,7 +124,7 @@ pub(super) fn sweep(parent: &Path, name: &str) -> Result<(), FileError> {
         if process.is_some_and(|process| !is_running(process)) {
             let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
             if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }
-                .map_err(at("removing", &path))?;
+                .map_err(file_error("removing", &path))?;
         }
     }
     Ok(())
@@ -151,12 +151,12 @@ impl Log {
     /// The file cannot be made.
     pub fn create(path: &Path) -> Result<Self, FileError> {
         check_target(path)?;
-        remove_if_there(path)?;
-        File::create_new(path).map(Self).map_err(at("writing", path))
+        remove_if_exists(path)?;
+        File::create_new(path).map(Self).map_err(file_error("writing", path))
     }
 
     /// A log that cannot be written must not end the build that it tells of.
-    pub fn line(&mut self, text: &str) {
+    pub fn write_line(&mut self, text: &str) {
         let _ = writeln!(self.0, "{text}");
     }
 }
@@ -169,9 +169,9 @@ mod tests {
     fn a_write_that_fails_leaves_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
-        write(&path, b"old").unwrap();
-        assert!(write(&path.join("below"), b"new").is_err());
-        let failed = write_with(&path, |_| Err(at("writing", &path)(io::Error::other("full"))));
+        write_file(&path, b"old").unwrap();
+        assert!(write_file(&path.join("below"), b"new").is_err());
+        let failed = write_with(&path, |_| Err(file_error("writing", &path)(io::Error::other("full"))));
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -189,7 +189,7 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
             .unwrap();
         for path in [link.as_path(), &pipe, folder.path(), Path::new("/dev/full")] {
-            assert!(write(path, b"new").is_err(), "{}", path.display());
+            assert!(write_file(path, b"new").is_err(), "{}", path.display());
             assert!(write_secret(path, b"new").is_err(), "{}", path.display());
             assert!(write_program(path, b"new").is_err(), "{}", path.display());
             assert!(Log::create(path).is_err(), "{}", path.display());
@@ -212,7 +212,7 @@ mod tests {
             .map(|_| create_temporary(folder.path(), "file", 0o666).unwrap().path().to_owned())
             .collect();
         assert_ne!(names[0], names[1]);
-        write(&folder.path().join("file"), b"new").unwrap();
+        write_file(&folder.path().join("file"), b"new").unwrap();
         assert!(!left.exists() && other.exists());
     }
 }

@@ -38,7 +38,7 @@ impl Body {
     ///
     /// # Errors
     /// The connection broke, the body is shorter than announced, or it comes too slowly.
-    pub async fn piece(&mut self) -> Result<Option<Piece>, HttpError> {
+    pub async fn next_piece(&mut self) -> Result<Option<Piece>, HttpError> {
         loop {
             match timeout_at(self.ends, self.response.chunk()).await {
                 Ok(Ok(Some(piece))) => {
@@ -50,7 +50,7 @@ impl Body {
                 // Slow is: a whole window in which less came than must.
                 Err(_) if self.came < self.least => {
                     let message = format!("only {} bytes came in {} s", self.came, self.window.as_secs_f32());
-                    return Err(HttpError::new("too-slow", &self.url, message).again());
+                    return Err(HttpError::new("too-slow", &self.url, message).with_retry());
                 }
                 Err(_) => {
                     self.came = 0;

@@ -47,13 +47,14 @@ impl HttpError {
     }
 
     /// A body that ended early.
-    pub(crate) fn short(url: &str, came: u64, size: u64) -> Self {
-        Self::new("short-body", url, format!("the connection ended after {came} of {size} bytes")).again()
+    pub(crate) fn short_body(url: &str, came: u64, size: u64) -> Self {
+        Self::new("short-body", url, format!("the connection ended after {came} of {size} bytes"))
+            .with_retry()
     }
 
     /// Not the part that was asked for.
-    pub(crate) fn other_part(url: &str) -> Self {
-        Self::new("bad-range", url, "the server sent a different range than requested").afresh()
+    pub(crate) fn wrong_part(url: &str) -> Self {
+        Self::new("bad-range", url, "the server sent a different range than requested").with_fresh_retry()
     }
 
     #[must_use]
@@ -72,11 +73,11 @@ impl HttpError {
         })
     }
 
-    pub(crate) fn again(self) -> Self {
+    pub(crate) fn with_retry(self) -> Self {
         Self { retry: Retry::After(None), ..self }
     }
 
-    pub(crate) fn afresh(self) -> Self {
+    pub(crate) fn with_fresh_retry(self) -> Self {
         Self { retry: Retry::Afresh, ..self }
     }
 
@@ -104,7 +105,7 @@ impl HttpError {
             () if error.is_body() || error.is_decode() => "short-body",
             () => "connection",
         };
-        Self::new(code, url, told).again()
+        Self::new(code, url, told).with_retry()
     }
 
     pub(super) fn from_status(url: &str, status: StatusCode, headers: &HeaderMap) -> Self {

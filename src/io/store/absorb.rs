@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Object, Store};
-use crate::io::fs::{FileError, at, digests};
+use crate::io::fs::{FileError, digest_file, file_error};
 use crate::model::resource::PinAlgorithm;
 
 impl Store {
@@ -11,18 +11,22 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written, or the reader fails.
-    pub fn absorb(&self, reader: &mut dyn io::Read, expected: &str) -> Result<Option<Object>, FileError> {
-        if let Some(object) = self.find(PinAlgorithm::Sha256, expected)
-            && self.digests(&object)?.is_some()
+    pub fn insert_stream(
+        &self,
+        reader: &mut dyn io::Read,
+        expected: &str,
+    ) -> Result<Option<Object>, FileError> {
+        if let Some(object) = self.find_object(PinAlgorithm::Sha256, expected)
+            && self.digest_object(&object)?.is_some()
         {
             return Ok(Some(object));
         }
         let mut copy = self.create_copy()?;
-        io::copy(reader, copy.as_file_mut()).map_err(at("writing", copy.path()))?;
-        let found = digests(copy.path())?;
+        io::copy(reader, copy.as_file_mut()).map_err(file_error("writing", copy.path()))?;
+        let found = digest_file(copy.path())?;
         if found.sha256 != expected {
             return Ok(None);
         }
-        self.place(&copy.into_temp_path(), &found).map(Some)
+        self.place_object(&copy.into_temp_path(), &found).map(Some)
     }
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Object, Store, files_below, is_older, replace};
-use crate::embedded::sha256;
-use crate::io::fs::{Digests, FileError, at, remove_if_there};
+use super::{Object, Store, files_below, is_older, replace_file};
+use crate::embedded::sha256_hex;
+use crate::io::fs::{Digests, FileError, file_error, remove_if_exists};
 use crate::io::http::public;
 use crate::model::json;
 
@@ -41,9 +41,9 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn part(&self, url: &str) -> Result<Option<Part>, FileError> {
-        let path = self.root.join("partial").join(format!("{}.part", sha256(url.as_bytes())));
-        let Some(file) = locked(&path, true)? else { return Ok(None) };
+    pub fn open_part(&self, url: &str) -> Result<Option<Part>, FileError> {
+        let path = self.root.join("partial").join(format!("{}.part", sha256_hex(url.as_bytes())));
+        let Some(file) = lock_file(&path, true)? else { return Ok(None) };
         let state_path = path.with_extension("json");
         let known = fs::read(&state_path).ok().and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok());
         let state = known.clone().unwrap_or_else(|| State { url: public(url), ..State::default() });
@@ -51,7 +51,7 @@ impl Store {
             Part { store: self.clone(), url: url.to_owned(), path, state_path, state, file: Arc::new(file) };
         match known {
             None => part.clear()?,
-            Some(State { whole: Some(whole), .. }) => part.cut(whole)?,
+            Some(State { whole: Some(whole), .. }) => part.truncate(whole)?,
             Some(_) => {}
         }
         Ok(Some(part))
@@ -64,12 +64,12 @@ impl Store {
             let is = |kind: &str| path.extension().is_some_and(|extension| extension == kind);
             if is("part") && is_older(&path, age) {
                 // Who waits for the lock sees that the file has lost its name.
-                let Some(_lock) = locked(&path, false)? else { continue };
-                remove_if_there(&path.with_extension("json"))?;
-                remove_if_there(&path)?;
+                let Some(_lock) = lock_file(&path, false)? else { continue };
+                remove_if_exists(&path.with_extension("json"))?;
+                remove_if_exists(&path)?;
                 removed.push(path);
             } else if is("json") && is_older(&path, age) && !path.with_extension("part").exists() {
-                remove_if_there(&path)?;
+                remove_if_exists(&path)?;
             }
         }
         Ok(removed)
@@ -77,7 +77,7 @@ impl Store {
 }
 
 /// The file with its lock; none while another process has it, or where there is none.
-fn locked(path: &Path, create: bool) -> Result<Option<File>, FileError> {
+fn lock_file(path: &Path, create: bool) -> Result<Option<File>, FileError> {
     let mut options = OpenOptions::new();
     options.create(create).truncate(false).read(true).write(true);
     #[cfg(unix)]
@@ -90,16 +90,16 @@ fn locked(path: &Path, create: bool) -> Result<Option<File>, FileError> {
     let file = match options.open(path) {
         Ok(file) => file,
         Err(error) if !create && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(at("writing", path)(error)),
+        Err(error) => return Err(file_error("writing", path)(error)),
     };
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Err(at("writing", path)(std::io::Error::other("it is not a regular file")));
+        return Err(file_error("writing", path)(std::io::Error::other("it is not a regular file")));
     }
     match file.try_lock() {
         // Whoever held it before may have renamed it: then the name stands for another file now.
         Ok(()) => Ok(same_file(&file, path).then_some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(at("locking", path)(error)),
+        Err(TryLockError::Error(error)) => Err(file_error("locking", path)(error)),
     }
 }
 
@@ -123,7 +123,7 @@ impl Part {
     /// # Errors
     /// The part cannot be read.
     pub fn len(&self) -> Result<u64, FileError> {
-        Ok(self.file.metadata().map_err(at("reading", &self.path))?.len())
+        Ok(self.file.metadata().map_err(file_error("reading", &self.path))?.len())
     }
 
     /// # Errors
@@ -143,41 +143,41 @@ impl Part {
     /// # Errors
     /// The part cannot be written.
     pub fn clear(&mut self) -> Result<(), FileError> {
-        self.file.set_len(0).map_err(at("writing", &self.path))?;
-        self.note(None)
+        self.file.set_len(0).map_err(file_error("writing", &self.path))?;
+        self.record_etag(None)
     }
 
     /// Drops everything behind the first `length` bytes.
     ///
     /// # Errors
     /// The part cannot be written.
-    pub fn cut(&mut self, length: u64) -> Result<(), FileError> {
+    pub fn truncate(&mut self, length: u64) -> Result<(), FileError> {
         if self.len()? > length {
-            self.file.set_len(length).map_err(at("writing", &self.path))?;
+            self.file.set_len(length).map_err(file_error("writing", &self.path))?;
         }
-        self.set(State { whole: None, ..self.state.clone() })
+        self.save_state(State { whole: None, ..self.state.clone() })
     }
 
     /// Remembers which file the part is of.
     ///
     /// # Errors
     /// The part cannot be written.
-    pub fn note(&mut self, etag: Option<&str>) -> Result<(), FileError> {
-        self.set(State { etag: etag.map(str::to_owned), whole: None, ..self.state.clone() })
+    pub fn record_etag(&mut self, etag: Option<&str>) -> Result<(), FileError> {
+        self.save_state(State { etag: etag.map(str::to_owned), whole: None, ..self.state.clone() })
     }
 
     /// Remembers that behind the first `length` bytes there are gaps.
     ///
     /// # Errors
     /// The part cannot be written.
-    pub fn whole_until(&mut self, length: u64) -> Result<(), FileError> {
-        self.set(State { whole: Some(length), ..self.state.clone() })
+    pub fn record_prefix(&mut self, length: u64) -> Result<(), FileError> {
+        self.save_state(State { whole: Some(length), ..self.state.clone() })
     }
 
-    fn set(&mut self, state: State) -> Result<(), FileError> {
+    fn save_state(&mut self, state: State) -> Result<(), FileError> {
         if self.state != state || !self.state_path.exists() {
             self.state = state;
-            replace(&self.state_path, json::pretty(&self.state).as_bytes())?;
+            replace_file(&self.state_path, json::format_json(&self.state).as_bytes())?;
         }
         Ok(())
     }
@@ -187,7 +187,7 @@ impl Part {
     /// # Errors
     /// As the system says, mostly that the disk is full.
     pub fn append(&mut self, piece: &[u8]) -> Result<(), FileError> {
-        (&*self.file).write_all(piece).map_err(at("writing", &self.path))
+        (&*self.file).write_all(piece).map_err(file_error("writing", &self.path))
     }
 
     /// Goes to the end, where [`Part::append`] writes.
@@ -195,7 +195,7 @@ impl Part {
     /// # Errors
     /// The part cannot be read.
     pub fn seek_end(&mut self) -> Result<(), FileError> {
-        (&*self.file).seek(SeekFrom::End(0)).map_err(at("reading", &self.path))?;
+        (&*self.file).seek(SeekFrom::End(0)).map_err(file_error("reading", &self.path))?;
         Ok(())
     }
 
@@ -204,12 +204,12 @@ impl Part {
     ///
     /// # Errors
     /// The part cannot be read.
-    pub fn pieces(&self, first: u64, length: u64, mut each: impl FnMut(&[u8])) -> Result<(), FileError> {
-        (&*self.file).seek(SeekFrom::Start(first)).map_err(at("reading", &self.path))?;
+    pub fn read_pieces(&self, first: u64, length: u64, mut each: impl FnMut(&[u8])) -> Result<(), FileError> {
+        (&*self.file).seek(SeekFrom::Start(first)).map_err(file_error("reading", &self.path))?;
         let mut bytes = (&*self.file).take(length);
         let mut piece = vec![0; 1 << 18];
         loop {
-            let read = bytes.read(&mut piece).map_err(at("reading", &self.path))?;
+            let read = bytes.read(&mut piece).map_err(file_error("reading", &self.path))?;
             if read == 0 {
                 return Ok(());
             }
@@ -219,7 +219,7 @@ impl Part {
 
     /// What writes anywhere in the part, from any thread.
     #[must_use]
-    pub fn pen(&self) -> Pen {
+    pub fn share_writer(&self) -> Pen {
         Pen { file: Arc::clone(&self.file), path: self.path.clone() }
     }
 
@@ -228,9 +228,9 @@ impl Part {
     /// # Errors
     /// The store cannot be written.
     pub fn commit(self, found: &Digests) -> Result<Object, FileError> {
-        let object = self.store.place(&self.path, found)?;
-        remove_if_there(&self.state_path)?;
-        self.store.remember(&self.url, &object.sha256)?;
+        let object = self.store.place_object(&self.path, found)?;
+        remove_if_exists(&self.state_path)?;
+        self.store.record_origin(&self.url, &object.sha256)?;
         Ok(object)
     }
 
@@ -239,8 +239,8 @@ impl Part {
     /// # Errors
     /// It cannot be removed.
     pub fn remove(self) -> Result<(), FileError> {
-        remove_if_there(&self.state_path)?;
-        remove_if_there(&self.path)
+        remove_if_exists(&self.state_path)?;
+        remove_if_exists(&self.path)
     }
 }
 
@@ -255,7 +255,7 @@ impl Pen {
     /// # Errors
     /// As the system says, mostly that the disk is full.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), FileError> {
-        write_at(&self.file, bytes, offset).map_err(at("writing", &self.path))
+        write_at(&self.file, bytes, offset).map_err(file_error("writing", &self.path))
     }
 }
 

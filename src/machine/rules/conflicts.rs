@@ -15,7 +15,7 @@ pub(super) fn check_resource_names(context: &Context<'_>, problems: &mut Problem
         if let Some(first) = seen.insert(resource.name.as_str(), resource) {
             let message = format!("the name is used twice, first in step `{}`", first.step);
             let remedy = "give each resource its own name; with `each`, put `item` into it";
-            problems.add(Rule::DuplicateResource, resource, message, remedy);
+            problems.add_problem(Rule::DuplicateResource, resource, message, remedy);
         }
     }
 }
@@ -31,10 +31,10 @@ pub(super) fn check_claims(context: &Context<'_>, problems: &mut Problems<'_>) {
     for resource in context.resources {
         for effect in resource.kind.effects() {
             let identity = effect.kind.properties().identity();
-            let claim = Claim { facts: claimed_facts(&effect.kind), by: resource };
+            let claim = Claim { facts: collect_claims(&effect.kind), by: resource };
             let earlier = standing.entry(identity.clone()).or_default();
             if let Some((first, fact)) = earlier.iter().find_map(|first| find_disagreement(first, &claim)) {
-                problems.add(
+                problems.add_problem(
                     if identity.is_path() { Rule::PathConflict } else { Rule::NameConflict },
                     resource,
                     format!("disagrees with `{}` about `{fact}` of {identity}", first.by.name),
@@ -59,7 +59,7 @@ fn find_disagreement<'a, 'b>(first: &'b Claim<'a>, second: &Claim<'_>) -> Option
 }
 
 /// Facts of files are comparable whichever type makes the file.
-fn claimed_facts(kind: &ResourceKind) -> Map<String, Value> {
+fn collect_claims(kind: &ResourceKind) -> Map<String, Value> {
     let properties = kind.properties();
     let mut facts = Map::new();
     if !properties.identity().is_path() {
@@ -88,10 +88,10 @@ pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>)
         let above = resource.kind.properties().identity();
         let earlier = context.resources[..index].iter().filter(|it| it.scope != Scope::Build);
         let loss = earlier
-            .flat_map(|earlier| created_paths(earlier).map(move |path| (earlier, path)))
+            .flat_map(|earlier| list_created_paths(earlier).map(move |path| (earlier, path)))
             .find(|(_, path)| path.is_below(&above));
         if let Some((earlier, path)) = loss {
-            problems.add(
+            problems.add_problem(
                 Rule::PathConflict,
                 resource,
                 format!("removes {}, which `{}` creates for the image", path.name(), earlier.name),
@@ -102,7 +102,7 @@ pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>)
 }
 
 /// Paths that the resource creates for as long as it lives: not its download.
-fn created_paths(resource: &Resource) -> impl Iterator<Item = Identity> {
+fn list_created_paths(resource: &Resource) -> impl Iterator<Item = Identity> {
     let effects = resource.kind.effects().into_iter();
     let lasting = effects.filter(|effect| !effect.is_download && !effect.kind.properties().is_absent());
     lasting.map(|effect| effect.kind.properties().identity()).filter(Identity::is_path)

@@ -16,9 +16,9 @@ pub(super) fn check_feature_order(context: &Context<'_>, problems: &mut Problems
             check_installer(context, problems, resource, feature);
         }
     }
-    for service in context.machine.present::<Service>() {
-        let Some(command) = Command::of(service.settings) else { continue };
-        if let Some(feature) = inbox::needed_feature(command.program)
+    for service in context.machine.present_resources::<Service>() {
+        let Some(command) = Command::from_service(service.settings) else { continue };
+        if let Some(feature) = inbox::find_required_feature(command.program)
             && find_installer(context, feature).is_none()
         {
             report_missing(problems, service.origin, feature);
@@ -34,7 +34,7 @@ fn check_installer(context: &Context<'_>, problems: &mut Problems<'_>, resource:
         {
             let message =
                 format!("needs the feature `{feature}` before the restart that follows `{}`", installer.name);
-            problems.add(Rule::FeatureBeforeRestart, resource, message, WAIT);
+            problems.add_problem(Rule::FeatureBeforeRestart, resource, message, WAIT);
         }
         Some(_) => {}
     }
@@ -42,7 +42,7 @@ fn check_installer(context: &Context<'_>, problems: &mut Problems<'_>, resource:
 
 fn report_missing(problems: &mut Problems<'_>, by: &impl Subject, feature: &str) {
     let message = format!("needs the feature `{feature}`, which no resource installs");
-    problems.add(Rule::FeatureMissing, by, message, INSTALL);
+    problems.add_problem(Rule::FeatureMissing, by, message, INSTALL);
 }
 
 fn find_installer<'a>(context: &Context<'a>, feature: &str) -> Option<&'a Resource> {
@@ -56,22 +56,22 @@ fn find_installer<'a>(context: &Context<'a>, feature: &str) -> Option<&'a Resour
 fn required_feature(context: &Context<'_>, resource: &Resource) -> Option<&'static str> {
     let platform = context.expectations.platform;
     match &resource.kind {
-        ResourceKind::ContainerImage(it) => inbox::needed_feature(&it.program),
+        ResourceKind::ContainerImage(it) => inbox::find_required_feature(&it.program),
         ResourceKind::Service(it) => {
             let settings = it.desired.present()?;
-            match inbox::service(&it.service_name, platform) {
+            match inbox::find_service_origin(&it.service_name, platform) {
                 Some(inbox::From::Feature(feature)) if settings.program.is_none() => Some(feature),
                 _ if settings.state == Some(ServiceState::Running) => {
-                    inbox::needed_feature(settings.program.as_deref().unwrap_or(&it.service_name))
+                    inbox::find_required_feature(settings.program.as_deref().unwrap_or(&it.service_name))
                 }
                 _ => None,
             }
         }
         ResourceKind::Assertion(it) => {
             let AssertionCheck::Service { service_name, .. } = &it.check else { return None };
-            match inbox::service(service_name, platform) {
+            match inbox::find_service_origin(service_name, platform) {
                 Some(inbox::From::Feature(feature)) => Some(feature),
-                _ => inbox::needed_feature(service_name),
+                _ => inbox::find_required_feature(service_name),
             }
         }
         _ => None,

@@ -15,9 +15,9 @@ pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Pro
             if !identity.is_path() || properties.is_absent() || effect.creates_parents {
                 continue;
             }
-            let Some(parent) = paths::parent(identity.name()) else { continue };
-            if !context.history.is_there_before(&parent, index) {
-                problems.add(
+            let Some(parent) = paths::parent_path(identity.name()) else { continue };
+            if !context.history.exists_before(&parent, index) {
+                problems.add_problem(
                     Rule::ParentDirectoryMissing,
                     resource,
                     format!("puts {} into {parent}, which does not exist at that point", identity.name()),
@@ -29,9 +29,9 @@ pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Pro
 }
 
 pub(super) fn check_path_entries(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for (it, origin) in context.machine.all::<PathEntry>() {
+    for (it, origin) in context.machine.resources_of::<PathEntry>() {
         if context.is_on_path(&it.entry) && !context.exists(&it.entry) {
-            problems.add(
+            problems.add_problem(
                 Rule::PathEntryWithoutDirectory,
                 origin,
                 format!("puts {} on the PATH, but the directory does not exist", it.entry),
@@ -42,16 +42,16 @@ pub(super) fn check_path_entries(context: &Context<'_>, problems: &mut Problems<
 }
 
 pub(super) fn check_environment(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let variables = context.machine.present::<EnvironmentVariable>();
+    let variables = context.machine.present_resources::<EnvironmentVariable>();
     let variables = variables.map(|it| (it.it.variable.as_str(), it.settings.value.as_str(), it.origin));
-    let of_services = context.machine.present::<Service>().flat_map(|service| {
+    let of_services = context.machine.present_resources::<Service>().flat_map(|service| {
         let pairs = service.settings.environment.iter().flatten().filter_map(|pair| pair.split_once('='));
         pairs.map(move |(name, value)| (name, value, service.origin))
     });
     for (name, value, origin) in variables.chain(of_services) {
         let is_file = paths::find_fault(value).is_none() && paths::has_extension(value);
         if is_file && !context.exists(value) && !context.is_created_later(value) {
-            problems.add(
+            problems.add_problem(
                 Rule::EnvironmentNamesMissingFile,
                 origin,
                 format!("sets {name} to {value}, which no resource creates"),
@@ -62,10 +62,10 @@ pub(super) fn check_environment(context: &Context<'_>, problems: &mut Problems<'
 }
 
 pub(super) fn check_link_targets(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for link in context.machine.present::<Symlink>() {
+    for link in context.machine.present_resources::<Symlink>() {
         let target = &link.settings.target;
         if !context.exists(target) && !context.is_created_later(target) {
-            problems.add(
+            problems.add_problem(
                 Rule::LinkTargetMissing,
                 link.origin,
                 format!("links {} to {target}, which no resource creates", link.it.path),
@@ -80,8 +80,8 @@ pub(super) fn check_tools(context: &Context<'_>, problems: &mut Problems<'_>) {
     for (index, resource) in context.resources.iter().enumerate() {
         let program = resource.kind.properties().program();
         let Some(program) = program.filter(|program| paths::is_absolute(program)) else { continue };
-        if !context.history.is_there_before(program, index) {
-            problems.add(
+        if !context.history.exists_before(program, index) {
+            problems.add_problem(
                 Rule::ToolMissing,
                 resource,
                 format!("runs {program}, which does not exist at that point"),

@@ -4,7 +4,7 @@ use crate::model::kubernetes::Program;
 use crate::model::paths;
 use crate::model::resource::{RegistryValue, ResourceKind, Service, StartType};
 
-use super::super::command::{Command, named_paths};
+use super::super::command::{Command, list_argument_paths};
 use super::super::problem::Rule;
 use super::super::state::{Origin, Present};
 use super::{Context, Problems};
@@ -15,13 +15,14 @@ const DECLARE: &str = "create the file, or declare in provisioners/later.json wh
 const TABLE: &str = "correct the version range in manifests/kubernetes/flags.json";
 
 pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for service in context.machine.present::<Service>() {
-        let Some(command) = Command::of(service.settings) else { continue };
-        let Some(program) = context.expectations.programs.get(&command.stem()) else { continue };
+    for service in context.machine.present_resources::<Service>() {
+        let Some(command) = Command::from_service(service.settings) else { continue };
+        let Some(program) = context.expectations.programs.get(&command.program_stem()) else { continue };
         for (flag, value) in command.flags() {
-            if !lists(&program.flags, flag) {
-                let message = format!("`--{flag}` is not a flag of {} {}", command.stem(), program.version);
-                problems.add(Rule::UnknownFlag, service.origin, message, TABLE);
+            if !lists_name(&program.flags, flag) {
+                let message =
+                    format!("`--{flag}` is not a flag of {} {}", command.program_stem(), program.version);
+                problems.add_problem(Rule::UnknownFlag, service.origin, message, TABLE);
             } else if flag == "feature-gates" {
                 check_gates(program, &command, value.unwrap_or_default(), service.origin, problems);
             }
@@ -29,7 +30,7 @@ pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
     }
 }
 
-fn lists(known: &[String], name: &str) -> bool {
+fn lists_name(known: &[String], name: &str) -> bool {
     known.iter().any(|known| known.trim_start_matches('-') == name)
 }
 
@@ -42,29 +43,29 @@ fn check_gates(
 ) {
     for pair in value.split(',').filter(|pair| !pair.is_empty()) {
         let (gate, state) = pair.split_once('=').unwrap_or((pair, ""));
-        let message = if !lists(&program.feature_gates, gate) {
-            format!("`{gate}` is not a feature gate of {} {}", command.stem(), program.version)
+        let message = if !lists_name(&program.feature_gates, gate) {
+            format!("`{gate}` is not a feature gate of {} {}", command.program_stem(), program.version)
         } else if !matches!(state, "true" | "false") {
             format!("feature gate `{gate}` is set to `{state}`, not to true or false")
         } else {
             continue;
         };
-        problems.add(Rule::UnknownGate, origin, message, TABLE);
+        problems.add_problem(Rule::UnknownGate, origin, message, TABLE);
     }
 }
 
 /// Every path that a flag names is in the image, or a program is declared to create it; and a file
 /// that another program creates is there before the service first starts.
 pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for service in context.machine.present::<Service>() {
+    for service in context.machine.present_resources::<Service>() {
         let name = &service.it.service_name;
         let mut early = None;
-        for (flag, path) in named_paths(service.settings) {
+        for (flag, path) in list_argument_paths(service.settings) {
             if context.exists(path) {
                 continue;
             }
             if !context.is_created_later(path) {
-                problems.add(
+                problems.add_problem(
                     Rule::FlagFileMissing,
                     service.origin,
                     format!("`{flag}` of service `{name}` names {path}, which no resource creates"),
@@ -77,7 +78,7 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
         let starts_with_windows =
             matches!(service.settings.start_type, Some(StartType::Auto | StartType::Delayed));
         if let Some((flag, path)) = early.filter(|_| starts_with_windows) {
-            problems.add(
+            problems.add_problem(
                 Rule::ServiceStartsTooEarly,
                 service.origin,
                 format!(
@@ -91,50 +92,51 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
 
 /// The same for a command line in the registry, which a service wrapper reads.
 pub(super) fn check_argument_files(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for value in context.machine.present::<RegistryValue>() {
+    for value in context.machine.present_resources::<RegistryValue>() {
         let Some(file) = &value.settings.arguments_file else { continue };
         if !context.exists(&file.path) && !context.is_created_later(&file.path) {
             let name = &value.it.value_name;
             let message =
                 format!("`argumentsFile` of `{name}` names {}, which no resource creates", file.path);
-            problems.add(Rule::FlagFileMissing, value.origin, message, DECLARE);
+            problems.add_problem(Rule::FlagFileMissing, value.origin, message, DECLARE);
         }
     }
 }
 
 /// Whether another program than the service itself creates the path: a service writes its own logs.
 fn is_created_by_another(context: &Context<'_>, service: &Present<'_, Service>, path: &str) -> bool {
-    let launched = Command::of(service.settings).map(|command| command.stem());
-    let own = service.settings.program.as_deref().map(paths::stem);
+    let launched = Command::from_service(service.settings).map(|command| command.program_stem());
+    let own = service.settings.program.as_deref().map(paths::file_stem);
     let names = [Some(service.it.service_name.clone()), launched, own];
-    let mut makers = context.expectations.later.iter().filter(|later| later.covers(path));
-    !makers.any(|later| names.iter().flatten().any(|name| later.is_by(name)))
+    let mut makers = context.expectations.later.iter().filter(|later| later.covers_path(path));
+    !makers.any(|later| names.iter().flatten().any(|name| later.is_created_by(name)))
 }
 
 /// The kubelet, and crictl's configuration, must name the pipe that the runtime serves.
 pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<'_>) {
     let Some((runtime, served)) = find_served_pipe(context) else { return };
     let remedy = "use the endpoint of the plan's runtime";
-    for service in context.machine.present::<Service>() {
-        let command = Command::of(service.settings).filter(|command| command.stem() == "kubelet");
+    for service in context.machine.present_resources::<Service>() {
+        let command =
+            Command::from_service(service.settings).filter(|command| command.program_stem() == "kubelet");
         let Some(command) = command else { continue };
         for flag in ["container-runtime-endpoint", "image-service-endpoint"] {
             if let Some(given) =
                 command.flag_value(flag).filter(|given| normalize_pipe(given) != normalize_pipe(&served))
             {
                 let message = format!("`--{flag}` is {given}, but {runtime} serves {served}");
-                problems.add(Rule::CriEndpoint, service.origin, message, remedy);
+                problems.add_problem(Rule::CriEndpoint, service.origin, message, remedy);
             }
         }
     }
-    for file in context.machine.files() {
+    for file in context.machine.present_files() {
         if !paths::file_name(file.path).eq_ignore_ascii_case("crictl.yaml") {
             continue;
         }
         for (key, given) in file.content.into_iter().flat_map(find_endpoints) {
             if normalize_pipe(given) != normalize_pipe(&served) {
                 let message = format!("`{key}` in {} is {given}, but {runtime} serves {served}", file.path);
-                problems.add(Rule::CriEndpoint, file.origin, message, remedy);
+                problems.add_problem(Rule::CriEndpoint, file.origin, message, remedy);
             }
         }
     }
@@ -143,9 +145,11 @@ pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<
 /// The runtime on the machine and the pipe of its CRI. If both are there, containerd is part of Docker.
 fn find_served_pipe(context: &Context<'_>) -> Option<(&'static str, String)> {
     let find = |stem: &str| {
-        let mut commands =
-            context.machine.present::<Service>().filter_map(|service| Command::of(service.settings));
-        commands.find(|command| command.stem() == stem)
+        let mut commands = context
+            .machine
+            .present_resources::<Service>()
+            .filter_map(|service| Command::from_service(service.settings));
+        commands.find(|command| command.program_stem() == stem)
     };
     if find("dockerd").is_some() {
         return Some(("dockershim", DOCKERSHIM.to_owned()));
@@ -161,7 +165,7 @@ const SECTIONS: [&str; 2] = ["[grpc]", "[plugins.'io.containerd.server.v1.grpc']
 
 /// `address` in containerd's configuration.
 fn find_configured_address(context: &Context<'_>, path: &str) -> Option<String> {
-    let Some(ResourceKind::File(file)) = context.machine.at_path(path) else { return None };
+    let Some(ResourceKind::File(file)) = context.machine.find_at_path(path) else { return None };
     let lines = file.content()?.lines().map(str::trim);
     let section =
         lines.skip_while(|line| !SECTIONS.contains(line)).skip(1).take_while(|line| !line.starts_with('['));

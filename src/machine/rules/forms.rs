@@ -13,7 +13,12 @@ pub(super) fn check_paths(context: &Context<'_>, problems: &mut Problems<'_>) {
         for path in resource.kind.properties().paths() {
             if let Some(fault) = paths::find_fault(path) {
                 let message = format!("the path {path:?} {fault}");
-                problems.add(Rule::BadPath, resource, message, "write a plain absolute path such as `C:\\k`");
+                problems.add_problem(
+                    Rule::BadPath,
+                    resource,
+                    message,
+                    "write a plain absolute path such as `C:\\k`",
+                );
             }
         }
     }
@@ -22,11 +27,11 @@ pub(super) fn check_paths(context: &Context<'_>, problems: &mut Problems<'_>) {
 pub(super) fn check_descriptors(context: &Context<'_>, problems: &mut Problems<'_>) {
     for resource in context.resources {
         let Some((text, object)) = resource.kind.properties().descriptor() else { continue };
-        if let Err(fault) = sddl::parse(text, object) {
+        if let Err(fault) = sddl::parse_sddl(text, object) {
             let message = format!("the security descriptor is not in canonical form: {fault}");
             let remedy =
                 "write it as Windows prints it, such as `O:BAG:SYD:PAI(A;OICI;FA;;;SY)` for a directory";
-            problems.add(Rule::SddlInvalid, resource, message, remedy);
+            problems.add_problem(Rule::SddlInvalid, resource, message, remedy);
         }
     }
 }
@@ -38,7 +43,7 @@ pub(super) fn check_digests(context: &Context<'_>, problems: &mut Problems<'_>) 
         if digest != UNPINNED && !is_digest(digest, length) {
             let message = format!("`{digest}` is not a digest of {length} lower-case hexadecimal digits");
             let remedy = "take the digest from the lockfile, and write images as `name@sha256:…`";
-            problems.add(Rule::DigestMalformed, resource, message, remedy);
+            problems.add_problem(Rule::DigestMalformed, resource, message, remedy);
         }
     }
 }
@@ -48,7 +53,7 @@ pub(super) fn check_registry(context: &Context<'_>, problems: &mut Problems<'_>)
         let ResourceKind::RegistryValue(it) = &resource.kind else { continue };
         if let Some(message) = find_registry_fault(it) {
             let remedy = "write the key below `HKLM:\\` and the data as its kind demands";
-            problems.add(Rule::RegistryKind, resource, message, remedy);
+            problems.add_problem(Rule::RegistryKind, resource, message, remedy);
         }
     }
 }
@@ -83,7 +88,7 @@ pub(super) fn check_service_programs(context: &Context<'_>, problems: &mut Probl
         let Some(settings) = it.desired.present().filter(|it| it.program.is_none()) else { continue };
         if !settings.arguments.is_empty() || settings.arguments_file.is_some() {
             let message = format!("service `{}` has arguments but no `program`", it.service_name);
-            problems.add(Rule::PropertyMissing, resource, message, "give `program` in the step");
+            problems.add_problem(Rule::PropertyMissing, resource, message, "give `program` in the step");
         }
     }
 }

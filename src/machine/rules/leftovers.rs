@@ -6,7 +6,7 @@ use crate::model::resource::{
     ResourceKind, Scope, Service, WinrmListener, WinrmSetting,
 };
 
-use super::super::command::named_paths;
+use super::super::command::list_argument_paths;
 use super::super::ports;
 use super::super::problem::Rule;
 use super::{Context, Problems};
@@ -35,7 +35,7 @@ pub(super) fn check_build_scope(context: &Context<'_>, problems: &mut Problems<'
     for (identity, placed) in &context.machine.resources {
         if placed.origin.scope == Scope::Build && is_active(&placed.kind) {
             let message = format!("{identity} is part of the build and still there at its end");
-            problems.add(Rule::BuildLeftover, &placed.origin, message, REMOVE);
+            problems.add_problem(Rule::BuildLeftover, &placed.origin, message, REMOVE);
         }
     }
 }
@@ -54,27 +54,27 @@ fn is_active(kind: &ResourceKind) -> bool {
 /// Remote access to the machine, whatever scope the plan gives it.
 pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<'_>) {
     let machine = context.machine;
-    for (it, origin) in machine.all::<WinrmListener>() {
+    for (it, origin) in machine.resources_of::<WinrmListener>() {
         if it.ensure == Ensure::Present && origin.scope != Scope::Build {
             let message = format!("WinRM listener {} is left in the image", it.transport);
-            problems.add(Rule::BuildLeftover, origin, message, REMOVE);
+            problems.add_problem(Rule::BuildLeftover, origin, message, REMOVE);
         }
     }
-    for (it, origin) in machine.all::<WinrmSetting>() {
+    for (it, origin) in machine.resources_of::<WinrmSetting>() {
         let opens = OPENINGS.contains(&it.setting.to_lowercase().as_str());
         if opens && it.value.eq_ignore_ascii_case("true") {
             let message = format!("WinRM setting {} is left at true", it.setting);
-            problems.add(Rule::BuildLeftover, origin, message, "set it to false in phase `seal`");
+            problems.add_problem(Rule::BuildLeftover, origin, message, "set it to false in phase `seal`");
         }
     }
-    for rule in machine.present::<FirewallRule>() {
+    for rule in machine.present_resources::<FirewallRule>() {
         let settings = rule.settings;
         let opens = settings.direction == Direction::Inbound && settings.action == FirewallAction::Allow;
         let mut opened = settings.local_port.iter().filter_map(|text| ports::parse_ports(text));
         let is_winrm = |(first, last)| WINRM_PORTS.iter().any(|port| (first..=last).contains(port));
         if opens && rule.origin.scope != Scope::Build && opened.any(is_winrm) {
             let message = format!("firewall rule `{}` leaves WinRM open", rule.it.rule_name);
-            problems.add(Rule::BuildLeftover, rule.origin, message, REMOVE);
+            problems.add_problem(Rule::BuildLeftover, rule.origin, message, REMOVE);
         }
     }
 }
@@ -82,26 +82,26 @@ pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<
 /// Answer files hold passwords, and what is below the temporary directory does not stay.
 pub(super) fn check_temporary_paths(context: &Context<'_>, problems: &mut Problems<'_>) {
     let machine = context.machine;
-    let is_temporary = |path: &str| paths::is_below(&paths::key(path), TEMPORARY);
-    for file in machine.files() {
-        if ANSWER_FILES.contains(&paths::key(file.path).as_str()) {
+    let is_temporary = |path: &str| paths::is_below(&paths::normalize_key(path), TEMPORARY);
+    for file in machine.present_files() {
+        if ANSWER_FILES.contains(&paths::normalize_key(file.path).as_str()) {
             let message = format!("the answer file {} is left in the image", file.path);
-            problems.add(Rule::BuildLeftover, file.origin, message, REMOVE);
+            problems.add_problem(Rule::BuildLeftover, file.origin, message, REMOVE);
         }
     }
-    let services = machine.present::<Service>().flat_map(|service| {
-        let named = named_paths(service.settings).into_iter().map(|(_, path)| path);
+    let services = machine.present_resources::<Service>().flat_map(|service| {
+        let named = list_argument_paths(service.settings).into_iter().map(|(_, path)| path);
         named.chain(service.settings.program.as_deref()).map(move |path| (path, service.origin))
     });
-    let files = machine.files().map(|file| (file.path, file.origin));
-    let variables = machine.present::<EnvironmentVariable>();
+    let files = machine.present_files().map(|file| (file.path, file.origin));
+    let variables = machine.present_resources::<EnvironmentVariable>();
     let variables = variables.map(|variable| (variable.settings.value.as_str(), variable.origin));
-    let entries = machine.all::<PathEntry>().filter(|(it, _)| it.ensure == Ensure::Present);
+    let entries = machine.resources_of::<PathEntry>().filter(|(it, _)| it.ensure == Ensure::Present);
     let entries = entries.map(|(it, origin)| (it.entry.as_str(), origin));
     for (path, origin) in services.chain(files).chain(variables).chain(entries) {
         if origin.scope != Scope::Build && is_temporary(path) {
             let message = format!("relies on {path}, which is temporary");
-            problems.add(Rule::BuildLeftover, origin, message, "choose a path that stays");
+            problems.add_problem(Rule::BuildLeftover, origin, message, "choose a path that stays");
         }
     }
 }

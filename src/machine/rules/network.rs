@@ -17,8 +17,8 @@ pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
             );
             let remedy = "add a `firewallRule` that allows it inbound";
             match find_program(context, &port.program) {
-                Some(origin) => problems.add(Rule::PortWithoutRule, origin, message, remedy),
-                None => problems.add(Rule::PortWithoutRule, &Target(&port.program), message, remedy),
+                Some(origin) => problems.add_problem(Rule::PortWithoutRule, origin, message, remedy),
+                None => problems.add_problem(Rule::PortWithoutRule, &Target(&port.program), message, remedy),
             }
         }
     }
@@ -31,23 +31,28 @@ fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
         port.direction == Direction::Outbound && ports::is_installed(context.machine, &port.program)
     });
     for port in used {
-        let blocks = context.machine.present::<FirewallRule>().find(|rule| {
+        let blocks = context.machine.present_resources::<FirewallRule>().find(|rule| {
             let rule = rule.settings;
             let is_block = rule.action == FirewallAction::Block && rule.direction == Direction::Outbound;
-            is_block && rule.remote_address.is_empty() && ports::covers(rule, port)
+            is_block && rule.remote_address.is_empty() && ports::covers_port(rule, port)
         });
         if let Some(rule) = blocks {
             let message = format!("blocks {} {}, which `{}` needs", port.protocol, port.port, port.program);
-            problems.add(Rule::PortWithoutRule, rule.origin, message, "narrow the rule, by address or port");
+            problems.add_problem(
+                Rule::PortWithoutRule,
+                rule.origin,
+                message,
+                "narrow the rule, by address or port",
+            );
         }
     }
 }
 
 /// The resource that brings the service or file of that name.
 fn find_program<'a>(context: &Context<'a>, program: &str) -> Option<&'a super::Origin> {
-    context.machine.service(program).map(|service| service.origin).or_else(|| {
+    context.machine.find_service(program).map(|service| service.origin).or_else(|| {
         let is_it = |path: &str| paths::file_name(path).eq_ignore_ascii_case(program);
-        context.machine.files().find(|file| is_it(file.path)).map(|file| file.origin)
+        context.machine.present_files().find(|file| is_it(file.path)).map(|file| file.origin)
     })
 }
 
@@ -72,13 +77,13 @@ fn check_port_numbers(context: &Context<'_>, problems: &mut Problems<'_>) {
             _ => None,
         };
         if let Some(message) = fault {
-            problems.add(Rule::PortMalformed, resource, message, remedy);
+            problems.add_problem(Rule::PortMalformed, resource, message, remedy);
         }
     }
     for port in context.expectations.ports {
         if ports::parse_ports(&port.port).is_none() {
             let message = format!("provisioners/ports.json gives it the port `{}`", port.port);
-            problems.add(Rule::PortMalformed, &Target(&port.program), message, remedy);
+            problems.add_problem(Rule::PortMalformed, &Target(&port.program), message, remedy);
         }
     }
 }

@@ -17,24 +17,29 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
         let target = format!("target/{}", context.expectations.target);
         let message = "images of this target are generalized, but the plan has no `sysprep`".to_owned();
         let remedy = "end phase `seal` with a `sysprep` resource";
-        problems.add(Rule::SysprepMissing, &Target(&target), message, remedy);
+        problems.add_problem(Rule::SysprepMissing, &Target(&target), message, remedy);
     }
     for (index, resource) in seals {
         let ResourceKind::Sysprep(it) = &resource.kind else { continue };
         if resource.phase != Phase::Seal {
             let message =
                 format!("generalizes in phase {:?}, before the machine is finished", resource.phase);
-            problems.add(Rule::SysprepMissing, resource, message, "move it to phase `seal`");
+            problems.add_problem(Rule::SysprepMissing, resource, message, "move it to phase `seal`");
         }
         let follows = context.resources.get(index + 1).is_some_and(|next| next.phase == Phase::Seal);
         if it.finish == "shutdown" && follows {
             let message = "shuts the machine down, but resources follow".to_owned();
-            problems.add(Rule::SysprepMissing, resource, message, "make it the last resource of the phase");
+            problems.add_problem(
+                Rule::SysprepMissing,
+                resource,
+                message,
+                "make it the last resource of the phase",
+            );
         }
-        if !context.history.is_there_before(&it.unattend, index) {
+        if !context.history.exists_before(&it.unattend, index) {
             let message =
                 format!("gives Sysprep the answer file {}, which does not exist at that point", it.unattend);
-            problems.add(
+            problems.add_problem(
                 Rule::AnswerFileMissing,
                 resource,
                 message,
@@ -67,7 +72,7 @@ pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) 
         };
         if let Some(what) = change {
             let message = format!("{what} that the build is connected through");
-            problems.add(Rule::SessionCut, resource, message, "move it to phase `firstboot`");
+            problems.add_problem(Rule::SessionCut, resource, message, "move it to phase `firstboot`");
         }
     }
 }

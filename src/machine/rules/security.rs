@@ -17,39 +17,41 @@ const REMEDY: &str = "give that directory a protected `sddl` that lets users rea
 
 pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut run = BTreeSet::new();
-    for service in context.machine.present::<Service>() {
-        let launched = Command::of(service.settings).map(|command| command.program);
+    for service in context.machine.present_resources::<Service>() {
+        let launched = Command::from_service(service.settings).map(|command| command.program);
         for program in service.settings.program.as_deref().into_iter().chain(launched) {
-            if run.insert(paths::key(program))
+            if run.insert(paths::normalize_key(program))
                 && let Some(open) = find_open_path(context, program)
             {
                 let name = &service.it.service_name;
                 let message = format!(
                     "service `{name}` runs {program} as LocalSystem, but ordinary users may change {open}"
                 );
-                problems.add(Rule::InsecureProgram, service.origin, message, REMEDY);
+                problems.add_problem(Rule::InsecureProgram, service.origin, message, REMEDY);
             }
         }
     }
-    for file in context.machine.files() {
+    for file in context.machine.present_files() {
         let is_program = EXECUTABLE.iter().any(|suffix| file.path.to_lowercase().ends_with(suffix));
         if is_program
-            && run.insert(paths::key(file.path))
+            && run.insert(paths::normalize_key(file.path))
             && let Some(open) = find_open_path(context, file.path)
         {
             let message = format!("installs the program {}, but ordinary users may change {open}", file.path);
-            problems.add(Rule::InsecureProgram, file.origin, message, REMEDY);
+            problems.add_problem(Rule::InsecureProgram, file.origin, message, REMEDY);
         }
     }
 }
 
 /// A user who may write into a directory on the PATH can replace programs that others run by name.
 pub(super) fn check_search_path(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for (it, origin) in context.machine.all::<PathEntry>().filter(|(it, _)| context.is_on_path(&it.entry)) {
+    for (it, origin) in
+        context.machine.resources_of::<PathEntry>().filter(|(it, _)| context.is_on_path(&it.entry))
+    {
         let inside = format!(r"{}\x", it.entry);
         if let Some(open) = find_open_path(context, &inside) {
             let message = format!("{} is on the PATH, but ordinary users may change {open}", it.entry);
-            problems.add(Rule::InsecureProgram, origin, message, REMEDY);
+            problems.add_problem(Rule::InsecureProgram, origin, message, REMEDY);
         }
     }
 }
@@ -57,13 +59,15 @@ pub(super) fn check_search_path(context: &Context<'_>, problems: &mut Problems<'
 /// The first path on the way to the file that ordinary users may change: a user who may rename a
 /// directory above can put another in its place.
 fn find_open_path(context: &Context<'_>, file: &str) -> Option<String> {
-    let file = paths::normalize(file);
-    let mut directories: Vec<String> = paths::ancestors(&file).collect();
+    let file = paths::normalize_path(file);
+    let mut directories: Vec<String> = paths::list_ancestors(&file).collect();
     directories.reverse();
     let mut inherited = Children::Open;
     for directory in directories {
         let given = find_access(context, &directory, inherited);
-        if let Some(children) = inbox::directory(&paths::key(&directory), context.expectations.platform) {
+        if let Some(children) =
+            inbox::find_directory(&paths::normalize_key(&directory), context.expectations.platform)
+        {
             inherited = given.unwrap_or(children);
             continue;
         }
@@ -78,9 +82,9 @@ fn find_open_path(context: &Context<'_>, file: &str) -> Option<String> {
 
 /// What the plan says about the access control at a path, if anything.
 fn find_access(context: &Context<'_>, path: &str, inherited: Children) -> Option<Children> {
-    let (text, object) = context.machine.at_path(path).map(ResourceKind::properties)?.descriptor()?;
+    let (text, object) = context.machine.find_at_path(path).map(ResourceKind::properties)?.descriptor()?;
     // A descriptor that cannot be parsed is a problem of its own, and guards nothing.
-    Some(match sddl::parse(text, object) {
+    Some(match sddl::parse_sddl(text, object) {
         Ok(access) if !access.open_to_users && (access.protected || inherited == Children::Guarded) => {
             Children::Guarded
         }

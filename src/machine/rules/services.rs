@@ -11,8 +11,8 @@ use super::super::state::Present;
 use super::{Context, Problems};
 
 pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for service in context.machine.present::<Service>() {
-        let Some(command) = Command::of(service.settings) else {
+    for service in context.machine.present_resources::<Service>() {
+        let Some(command) = Command::from_service(service.settings) else {
             check_tuned_service(context, &service, problems);
             continue;
         };
@@ -29,7 +29,12 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
             && !is_known(context, name)
         {
             let message = format!("checks service `{name}`, which no resource creates");
-            problems.add(Rule::ServiceUnknown, resource, message, "correct the name, or create the service");
+            problems.add_problem(
+                Rule::ServiceUnknown,
+                resource,
+                message,
+                "correct the name, or create the service",
+            );
         }
     }
 }
@@ -44,11 +49,11 @@ fn check_program(
     if !context.exists(program) {
         let message = format!("service `{name}` runs {program}, which no resource installs");
         let remedy = "add the component that has the program, or correct the path";
-        problems.add(Rule::ServiceProgramMissing, service.origin, message, remedy);
+        problems.add_problem(Rule::ServiceProgramMissing, service.origin, message, remedy);
         return;
     }
     let at = context.index_of(service.origin);
-    let maker = context.history.maker(program);
+    let maker = context.history.find_maker(program);
     if let (Some(at), Some(maker)) = (at, maker)
         && maker > at
     {
@@ -57,30 +62,31 @@ fn check_program(
             context.resources[maker].name
         );
         let remedy = "move the service behind the program";
-        problems.add(Rule::ServiceProgramLater, service.origin, message, remedy);
+        problems.add_problem(Rule::ServiceProgramLater, service.origin, message, remedy);
     }
 }
 
 fn check_tuned_service(context: &Context<'_>, service: &Present<'_, Service>, problems: &mut Problems<'_>) {
     let name = &service.it.service_name;
-    if !is_brought(context, name) {
+    if !is_provided(context, name) {
         let message = format!("configures service `{name}`, which neither Windows nor the plan has");
         let remedy = "correct the name, or give the service a `program`";
-        problems.add(Rule::ServiceUnknown, service.origin, message, remedy);
+        problems.add_problem(Rule::ServiceUnknown, service.origin, message, remedy);
     }
 }
 
 /// Whether a service of that name is on the machine.
 fn is_known(context: &Context<'_>, name: &str) -> bool {
-    context.machine.service(name).is_some() || is_brought(context, name)
+    context.machine.find_service(name).is_some() || is_provided(context, name)
 }
 
 /// Whether Windows or a package brings the service. A missing feature is a rule of its own.
-fn is_brought(context: &Context<'_>, name: &str) -> bool {
-    match inbox::service(name, context.expectations.platform) {
-        Some(inbox::From::Package(part)) => {
-            context.machine.all::<Msi>().any(|(package, _)| package.creates.to_lowercase().contains(part))
-        }
+fn is_provided(context: &Context<'_>, name: &str) -> bool {
+    match inbox::find_service_origin(name, context.expectations.platform) {
+        Some(inbox::From::Package(part)) => context
+            .machine
+            .resources_of::<Msi>()
+            .any(|(package, _)| package.creates.to_lowercase().contains(part)),
         Some(inbox::From::Windows | inbox::From::Feature(_) | inbox::From::Platform) => true,
         None => false,
     }
@@ -88,7 +94,7 @@ fn is_brought(context: &Context<'_>, name: &str) -> bool {
 
 pub(super) fn check_dependencies(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut in_cycles = BTreeSet::new();
-    for service in context.machine.present::<Service>() {
+    for service in context.machine.present_resources::<Service>() {
         for needed in service.settings.depends_on.iter().flatten() {
             check_dependency(context, &service, needed, problems);
         }
@@ -98,7 +104,7 @@ pub(super) fn check_dependencies(context: &Context<'_>, problems: &mut Problems<
             let names: Vec<&str> = cycle.iter().map(String::as_str).collect();
             let message = format!("services {} need each other to start", names.join(", "));
             let remedy = "remove one name from `dependsOn`";
-            problems.add(Rule::DependencyCycle, service.origin, message, remedy);
+            problems.add_problem(Rule::DependencyCycle, service.origin, message, remedy);
             in_cycles.extend(cycle);
         }
     }
@@ -114,13 +120,13 @@ fn check_dependency(
     if !is_known(context, needed) {
         let message = format!("service `{name}` depends on `{needed}`, which no resource creates");
         let remedy = "correct the name in `dependsOn`, or create the service";
-        problems.add(Rule::DependencyMissing, service.origin, message, remedy);
+        problems.add_problem(Rule::DependencyMissing, service.origin, message, remedy);
     }
     let is_disabled = |it: &Present<'_, Service>| it.settings.start_type == Some(StartType::Disabled);
-    if context.machine.service(needed).is_some_and(|it| is_disabled(&it)) && !is_disabled(service) {
+    if context.machine.find_service(needed).is_some_and(|it| is_disabled(&it)) && !is_disabled(service) {
         let message = format!("service `{name}` depends on `{needed}`, which is disabled");
         let remedy = "enable the other service, or disable this one too";
-        problems.add(Rule::DependencyStart, service.origin, message, remedy);
+        problems.add_problem(Rule::DependencyStart, service.origin, message, remedy);
     }
 }
 
@@ -130,7 +136,7 @@ fn find_cycle(context: &Context<'_>, service: &Present<'_, Service>) -> Option<B
     let mut ways = vec![vec![start.clone()]];
     let mut seen = BTreeSet::new();
     while let Some(way) = ways.pop() {
-        let Some(last) = way.last().and_then(|name| context.machine.service(name)) else { continue };
+        let Some(last) = way.last().and_then(|name| context.machine.find_service(name)) else { continue };
         for needed in last.settings.depends_on.iter().flatten().map(|name| name.to_lowercase()) {
             if needed == start {
                 return Some(way.into_iter().collect());

@@ -2,19 +2,19 @@
 
 use serde_json::error::Category;
 
-use crate::model::names::did_you_mean;
+use crate::model::names::format_suggestion;
 
 /// What is wrong, what was expected, and an example where one helps.
-pub(super) fn describe(error: &serde_json::Error, bytes: &[u8]) -> String {
+pub(super) fn describe_error(error: &serde_json::Error, bytes: &[u8]) -> String {
     if let Category::Syntax | Category::Eof = error.classify()
-        && let Some(form) = other_format(bytes).or_else(|| comment(error, bytes))
+        && let Some(form) = other_format(bytes).or_else(|| find_comment(error, bytes))
     {
         return form.to_owned();
     }
     let text = error.to_string();
     // serde_json ends its messages with the position, which the error names already.
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(head, _)| head);
-    translate(text).unwrap_or_else(|| text.to_owned())
+    translate_message(text).unwrap_or_else(|| text.to_owned())
 }
 
 /// A file that is not JSON, by what it looks like.
@@ -33,7 +33,7 @@ fn other_format(bytes: &[u8]) -> Option<&'static str> {
     is_yaml(text).then_some("the file is YAML; write it as JSON, such as `{\"target\": \"host\"}`")
 }
 
-fn comment(error: &serde_json::Error, bytes: &[u8]) -> Option<&'static str> {
+fn find_comment(error: &serde_json::Error, bytes: &[u8]) -> Option<&'static str> {
     let line = bytes.split(|b| *b == b'\n').nth(error.line().checked_sub(1)?)?;
     let rest = line.get(error.column().checked_sub(1)?..)?;
     (rest.starts_with(b"//") || rest.starts_with(b"/*")).then_some("JSON has no comments; remove them")
@@ -45,17 +45,17 @@ fn is_yaml(text: &str) -> bool {
     is_key || ["---", "# ", "- ", "%YAML"].iter().any(|start| text.starts_with(start))
 }
 
-fn translate(text: &str) -> Option<String> {
+fn translate_message(text: &str) -> Option<String> {
     let strip = |start: &str| text.strip_prefix(start);
     if let Some(rest) = strip("invalid type: ").or_else(|| strip("invalid value: ")) {
         let (found, expected) = rest.rsplit_once(", expected ")?;
         return Some(format!("expected {}, found {}", describe_expected(expected), describe_found(found)));
     }
     if let Some(rest) = strip("unknown field ") {
-        return Some(format!("unknown key {}", suggest(rest)?));
+        return Some(format!("unknown key {}", suggest_name(rest)?));
     }
     if let Some(rest) = strip("unknown variant ") {
-        return Some(format!("unknown value {}", suggest(rest)?));
+        return Some(format!("unknown value {}", suggest_name(rest)?));
     }
     if let Some(rest) = strip("missing field ") {
         return Some(format!("the key {rest} is missing"));
@@ -75,10 +75,10 @@ fn translate(text: &str) -> Option<String> {
 }
 
 /// `` `a`, expected one of `b`, `c` `` as a suggestion.
-fn suggest(text: &str) -> Option<String> {
+fn suggest_name(text: &str) -> Option<String> {
     let (name, known) = text.split_once(", ")?;
     let known = known.split('`').skip(1).step_by(2);
-    Some(format!("{name}: {}", did_you_mean(name.trim_matches('`'), known)))
+    Some(format!("{name}: {}", format_suggestion(name.trim_matches('`'), known)))
 }
 
 fn describe_end(what: &str) -> &str {

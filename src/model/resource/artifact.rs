@@ -19,7 +19,7 @@ pub enum PinAlgorithm {
 impl PinAlgorithm {
     /// Length of a digest in hexadecimal digits.
     #[must_use]
-    pub const fn digits(self) -> usize {
+    pub const fn hex_length(self) -> usize {
         match self {
             Self::Sha256 => 64,
             Self::Sha512 => 128,
@@ -98,13 +98,13 @@ fn pinned_bytes(url: &str, digest: &str) -> String {
 
 impl ResourceType for Artifact {
     fn identity(&self) -> Identity {
-        Identity::path(&["path"], &self.path)
+        Identity::from_path(&["path"], &self.path)
     }
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]
     }
     fn digest(&self) -> Option<(&str, usize)> {
-        Some((&self.digest, self.algorithm.digits()))
+        Some((&self.digest, self.algorithm.hex_length()))
     }
     fn file(&self) -> Option<&str> {
         Some(&self.path)
@@ -117,14 +117,14 @@ impl ResourceType for Artifact {
 impl ResourceType for Archive {
     /// On a machine each member is a thing of its own: see [`ResourceType::parts`].
     fn identity(&self) -> Identity {
-        Identity::path(&["cache"], self.members.first().map_or(&self.cache, |member| &member.path))
+        Identity::from_path(&["cache"], self.members.first().map_or(&self.cache, |member| &member.path))
     }
     fn paths(&self) -> Vec<&str> {
         let members = self.members.iter().map(|member| member.path.as_str());
         members.chain([self.cache.as_str()]).collect()
     }
     fn digest(&self) -> Option<(&str, usize)> {
-        Some((&self.digest, self.algorithm.digits()))
+        Some((&self.digest, self.algorithm.hex_length()))
     }
     fn file(&self) -> Option<&str> {
         self.members.first().map(|member| member.path.as_str())
@@ -146,13 +146,13 @@ impl ResourceType for Archive {
 
 impl ResourceType for Msi {
     fn identity(&self) -> Identity {
-        Identity::path(&["creates"], &self.creates)
+        Identity::from_path(&["creates"], &self.creates)
     }
     fn paths(&self) -> Vec<&str> {
         vec![&self.cache, &self.creates]
     }
     fn digest(&self) -> Option<(&str, usize)> {
-        Some((&self.digest, self.algorithm.digits()))
+        Some((&self.digest, self.algorithm.hex_length()))
     }
     fn file(&self) -> Option<&str> {
         Some(&self.creates)

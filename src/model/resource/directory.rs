@@ -47,7 +47,7 @@ impl Directory {
     }
 
     /// A directory keeps the access control that no later resource replaces, and stays emptied.
-    pub(super) fn over(&self, earlier: &Self) -> Self {
+    pub(super) fn merge_over(&self, earlier: &Self) -> Self {
         let sddl = self.sddl().or(earlier.sddl()).map(str::to_owned);
         let state = match (&self.state, &earlier.state) {
             (DirectoryState::Absent {}, _) => DirectoryState::Absent {},
@@ -64,7 +64,7 @@ impl Directory {
 
 impl ResourceType for Directory {
     fn identity(&self) -> Identity {
-        Identity::path(&["path"], &self.path)
+        Identity::from_path(&["path"], &self.path)
     }
     fn is_absent(&self) -> bool {
         matches!(self.state, DirectoryState::Absent {})

@@ -121,10 +121,10 @@ impl ResourceKind {
 
     /// This resource applied to a thing that an earlier one left in the given state.
     #[must_use]
-    pub fn over(&self, earlier: &Self) -> Self {
+    pub fn merge_over(&self, earlier: &Self) -> Self {
         match (self, earlier) {
-            (Self::Directory(it), Self::Directory(earlier)) => Self::Directory(it.over(earlier)),
-            (Self::Service(it), Self::Service(earlier)) => Self::Service(it.over(earlier)),
+            (Self::Directory(it), Self::Directory(earlier)) => Self::Directory(it.merge_over(earlier)),
+            (Self::Service(it), Self::Service(earlier)) => Self::Service(it.merge_over(earlier)),
             _ => self.clone(),
         }
     }

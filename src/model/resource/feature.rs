@@ -64,7 +64,7 @@ impl ResourceType for Hotfix {
         vec![&self.cache]
     }
     fn digest(&self) -> Option<(&str, usize)> {
-        Some((&self.digest, self.algorithm.digits()))
+        Some((&self.digest, self.algorithm.hex_length()))
     }
     fn download(&self) -> Option<Artifact> {
         Some(download(&self.cache, &self.url, self.algorithm, &self.digest))

@@ -51,7 +51,7 @@ impl File {
 
 impl ResourceType for File {
     fn identity(&self) -> Identity {
-        Identity::path(&["path"], &self.path)
+        Identity::from_path(&["path"], &self.path)
     }
     fn is_absent(&self) -> bool {
         self.desired.is_absent()
@@ -75,7 +75,7 @@ impl ResourceType for File {
 
 impl ResourceType for Symlink {
     fn identity(&self) -> Identity {
-        Identity::path(&["path"], &self.path)
+        Identity::from_path(&["path"], &self.path)
     }
     fn is_absent(&self) -> bool {
         self.desired.is_absent()

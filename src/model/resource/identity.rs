@@ -26,8 +26,8 @@ impl Identity {
 
     /// A file, directory or link: a path holds one thing, of whatever type.
     #[must_use]
-    pub fn path(properties: &'static [&'static str], path: &str) -> Self {
-        Self::new("", properties, paths::normalize(path))
+    pub fn from_path(properties: &'static [&'static str], path: &str) -> Self {
+        Self::new("", properties, paths::normalize_path(path))
     }
 
     #[must_use]

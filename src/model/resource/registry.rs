@@ -87,7 +87,7 @@ impl ResourceType for EnvironmentVariable {
 
 impl ResourceType for PathEntry {
     fn identity(&self) -> Identity {
-        Identity::new("PATH entry", &["entry"], super::super::paths::normalize(&self.entry))
+        Identity::new("PATH entry", &["entry"], super::super::paths::normalize_path(&self.entry))
     }
     fn is_absent(&self) -> bool {
         self.ensure == Ensure::Absent

@@ -106,7 +106,7 @@ pub enum FailureActionKind {
 
 impl Service {
     /// Settings that this resource gives replace the earlier ones; a program brings its own arguments.
-    pub(super) fn over(&self, earlier: &Self) -> Self {
+    pub(super) fn merge_over(&self, earlier: &Self) -> Self {
         let (Desired::Present(new), Desired::Present(old)) = (&self.desired, &earlier.desired) else {
             return self.clone();
         };

@@ -2,7 +2,7 @@
 
 /// Whether a name matches. Case counts, as it does in archives.
 #[must_use]
-pub fn matches(glob: &str, name: &str) -> bool {
+pub fn matches_glob(glob: &str, name: &str) -> bool {
     let mut parts: Vec<&str> = glob.split('/').collect();
     parts.dedup_by(|one, other| one == other && *one == "**");
     let names: Vec<&str> = name.split('/').collect();
@@ -17,7 +17,7 @@ pub fn matches(glob: &str, name: &str) -> bool {
             }
         } else {
             for at in (0..names.len()).rev() {
-                reached[at + 1] = reached[at] && within(part, names[at]);
+                reached[at + 1] = reached[at] && matches_part(part, names[at]);
             }
             reached[0] = false;
         }
@@ -25,7 +25,7 @@ pub fn matches(glob: &str, name: &str) -> bool {
     reached[names.len()]
 }
 
-fn within(part: &str, name: &str) -> bool {
+fn matches_part(part: &str, name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let mut reached = vec![false; name.len() + 1];
     reached[0] = true;
@@ -47,7 +47,7 @@ fn within(part: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::matches_glob;
 
     #[test]
     fn globs_match_parts() {
@@ -69,7 +69,7 @@ mod tests {
             ("Bin/*", "bin/x", false),
             ("", "x", false),
         ] {
-            assert_eq!(matches(glob, name), expected, "{glob} {name}");
+            assert_eq!(matches_glob(glob, name), expected, "{glob} {name}");
         }
     }
 }

@@ -7,9 +7,9 @@ use super::{Entry, Limits, ProofError};
 
 /// The name as it is used: `./` in front is what many tars write and means nothing, `/` behind
 /// says that it is a directory.
-pub(super) fn normal(raw: &[u8], limits: &Limits) -> Result<String, ProofError> {
+pub(super) fn normalize_name(raw: &[u8], limits: &Limits) -> Result<String, ProofError> {
     let Ok(name) = std::str::from_utf8(raw) else {
-        return refuse("archive-name-encoding", &String::from_utf8_lossy(raw), "is not UTF-8");
+        return refuse_entry("archive-name-encoding", &String::from_utf8_lossy(raw), "is not UTF-8");
     };
     let mut rest = name;
     while let Some(stripped) = rest.strip_prefix("./") {
@@ -19,57 +19,69 @@ pub(super) fn normal(raw: &[u8], limits: &Limits) -> Result<String, ProofError> 
     if rest.is_empty() || rest == "." {
         // `./` itself, the folder that is packed.
         return if name.is_empty() {
-            refuse("archive-name-traversal", name, "is empty")
+            refuse_entry("archive-name-traversal", name, "is empty")
         } else {
             Ok(String::new())
         };
     }
-    check(rest, limits)?;
+    check_name(rest, limits)?;
     Ok(rest.to_owned())
 }
 
-pub(super) fn check(name: &str, limits: &Limits) -> Result<(), ProofError> {
+pub(super) fn check_name(name: &str, limits: &Limits) -> Result<(), ProofError> {
     if name.encode_utf16().count() > limits.path {
-        return refuse("archive-name-length", name, &format!("is longer than {} characters", limits.path));
+        return refuse_entry(
+            "archive-name-length",
+            name,
+            &format!("is longer than {} characters", limits.path),
+        );
     }
     if name.contains('\\') {
-        return refuse(
+        return refuse_entry(
             "archive-name-backslash",
             name,
             "has a backslash, which parts folders on Windows alone",
         );
     }
     if name.starts_with('/') {
-        return refuse("archive-name-absolute", name, "is absolute");
+        return refuse_entry("archive-name-absolute", name, "is absolute");
     }
     if name.contains(':') {
-        return refuse("archive-name-colon", name, "has a colon: a drive or an alternate stream");
+        return refuse_entry("archive-name-colon", name, "has a colon: a drive or an alternate stream");
     }
     if let Some(found) = name.chars().find(|found| is_hidden(*found)) {
-        return refuse(
+        return refuse_entry(
             "archive-name-invisible",
             name,
             &format!("has the invisible character U+{:04X}", u32::from(found)),
         );
     }
     if name.chars().any(|found| found.is_control() || "<>\"|?*".contains(found)) {
-        return refuse("archive-name-characters", name, "has characters that no file of Windows can have");
+        return refuse_entry(
+            "archive-name-characters",
+            name,
+            "has characters that no file of Windows can have",
+        );
     }
     name.split('/').try_for_each(|part| check_part(name, part))
 }
 
 fn check_part(name: &str, part: &str) -> Result<(), ProofError> {
     if matches!(part, "" | "." | "..") {
-        return refuse("archive-name-traversal", name, "leaves its folder, or says it in a roundabout way");
+        return refuse_entry(
+            "archive-name-traversal",
+            name,
+            "leaves its folder, or says it in a roundabout way",
+        );
     }
     if part.ends_with(['.', ' ']) {
-        return refuse("archive-name-trailing", name, "ends in a dot or blank, which Windows drops");
+        return refuse_entry("archive-name-trailing", name, "ends in a dot or blank, which Windows drops");
     }
     if part.encode_utf16().count() > 255 {
-        return refuse("archive-name-length", name, "has a part longer than 255 characters");
+        return refuse_entry("archive-name-length", name, "has a part longer than 255 characters");
     }
     if is_reserved(part) {
-        return refuse("archive-name-reserved", name, "is a device of Windows");
+        return refuse_entry("archive-name-reserved", name, "is a device of Windows");
     }
     Ok(())
 }
@@ -77,10 +89,14 @@ fn check_part(name: &str, part: &str) -> Result<(), ProofError> {
 /// Refuses names that a program which unpacks takes for an option or a pattern.
 pub(super) fn check_argument(name: &str) -> Result<(), ProofError> {
     if name.starts_with(['-', '@']) {
-        return refuse("archive-name-option", name, "reads as an option of the program that unpacks it");
+        return refuse_entry(
+            "archive-name-option",
+            name,
+            "reads as an option of the program that unpacks it",
+        );
     }
     if name.contains(['[', ']', '*', '?']) {
-        return refuse("archive-name-wildcard", name, "has a wildcard");
+        return refuse_entry("archive-name-wildcard", name, "has a wildcard");
     }
     Ok(())
 }
@@ -103,12 +119,12 @@ fn is_hidden(found: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-pub(super) fn refuse<T>(code: &'static str, name: &str, why: &str) -> Result<T, ProofError> {
-    Err(ProofError::new(code, format!("the entry `{}` {why}", shown(name))))
+pub(super) fn refuse_entry<T>(code: &'static str, name: &str, why: &str) -> Result<T, ProofError> {
+    Err(ProofError::new(code, format!("the entry `{}` {why}", escape_name(name))))
 }
 
 /// As it may stand in a message: short, and without what a terminal obeys.
-pub(super) fn shown(name: &str) -> String {
+pub(super) fn escape_name(name: &str) -> String {
     let mut text: String = name
         .chars()
         .take(80)
@@ -124,7 +140,7 @@ pub(super) fn shown(name: &str) -> String {
 }
 
 /// Refuses two entries that would be one file, and files in a place where others have a folder.
-pub(super) fn collisions(entries: &[Entry]) -> Result<(), ProofError> {
+pub(super) fn check_collisions(entries: &[Entry]) -> Result<(), ProofError> {
     // NUL sorts before all else, so that what lies below a name follows it at once.
     let fold = |name: &str| name.to_uppercase().replace('/', "\0");
     let mut folded: Vec<(String, &Entry)> = entries.iter().map(|entry| (fold(&entry.name), entry)).collect();
@@ -133,19 +149,19 @@ pub(super) fn collisions(entries: &[Entry]) -> Result<(), ProofError> {
         let [(one, first), (other, second)] = pair else { continue };
         if one == other && !(first.directory && second.directory) {
             if first.name == second.name {
-                return refuse("archive-duplicate", &first.name, "is there twice");
+                return refuse_entry("archive-duplicate", &first.name, "is there twice");
             }
-            return refuse(
+            return refuse_entry(
                 "archive-collision",
                 &first.name,
-                &format!("and `{}` are one file on Windows", shown(&second.name)),
+                &format!("and `{}` are one file on Windows", escape_name(&second.name)),
             );
         }
         if !first.directory && other.strip_prefix(one.as_str()).is_some_and(|rest| rest.starts_with('\0')) {
-            return refuse(
+            return refuse_entry(
                 "archive-collision",
                 &first.name,
-                &format!("is a file, and the folder of `{}`", shown(&second.name)),
+                &format!("is a file, and the folder of `{}`", escape_name(&second.name)),
             );
         }
     }

@@ -6,15 +6,15 @@ use aws_lc_rs::digest::{Context, SHA256};
 use flate2::Crc;
 
 use super::{Entry, MemberDigest, ProofError, Visit};
-use crate::embedded::hex;
+use crate::embedded::encode_hex;
 
 /// An error of ours on its way through `Read`.
-pub(super) fn carry(error: ProofError) -> io::Error {
+pub(super) fn into_io_error(error: ProofError) -> io::Error {
     io::Error::other(error)
 }
 
 /// An error that came out of `Read`, with our own unpacked.
-pub(super) fn failed(error: &io::Error) -> ProofError {
+pub(super) fn to_proof_error(error: &io::Error) -> ProofError {
     if let Some(own) = error.get_ref().and_then(|inner| inner.downcast_ref::<ProofError>()) {
         return own.clone();
     }
@@ -28,7 +28,7 @@ pub(super) fn failed(error: &io::Error) -> ProofError {
 }
 
 /// As many bytes as there are, up to the buffer's length.
-pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+pub(super) fn fill_buffer(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match reader.read(&mut buffer[filled..]) {
@@ -60,19 +60,19 @@ impl<R: Read> Checked<R> {
     fn fail(&mut self, error: ProofError) -> io::Error {
         // Whoever swallows the error meets it again.
         self.failure = Some(error.clone());
-        carry(error)
+        into_io_error(error)
     }
 }
 
 impl<R: Read> Read for Checked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(error) = &self.failure {
-            return Err(carry(error.clone()));
+            return Err(into_io_error(error.clone()));
         }
         let count = match self.inner.read(buffer) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
-            Err(error) => return Err(self.fail(failed(&error))),
+            Err(error) => return Err(self.fail(to_proof_error(&error))),
         };
         self.size += count as u64;
         if self.size > self.declared {
@@ -88,7 +88,7 @@ impl<R: Read> Read for Checked<R> {
 }
 
 /// Hands a member out and reads what was left of it.
-pub(super) fn member<R: Read>(
+pub(super) fn visit_member<R: Read>(
     entry: &Entry,
     inner: R,
     crc: Option<u32>,
@@ -106,7 +106,7 @@ pub(super) fn member<R: Read>(
             Ok(0) => break,
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(&error)),
+            Err(error) => return Err(to_proof_error(&error)),
         }
     }
     if reader.size != entry.size {
@@ -119,6 +119,6 @@ pub(super) fn member<R: Read>(
         let message = format!("`{}` has the CRC-32 {found:08x} and declares {declared:08x}", entry.name);
         return Err(ProofError::new("archive-checksum", message));
     }
-    let sha256 = hex(reader.hash.finish().as_ref());
+    let sha256 = encode_hex(reader.hash.finish().as_ref());
     Ok((MemberDigest { name: entry.name.clone(), size: reader.size, sha256 }, reader.inner))
 }

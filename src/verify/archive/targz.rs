@@ -6,62 +6,62 @@ use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 use tar::{EntryType, Header};
 
-use super::names::{self, refuse, shown};
-use super::read::{carry, failed, fill, member};
+use super::names::{self, escape_name, refuse_entry};
+use super::read::{fill_buffer, into_io_error, to_proof_error, visit_member};
 use super::{Entry, Limits, ProofError, Visit, Walked, Wanted};
 
 const BLOCK: usize = 512;
 
-pub(super) fn walk<R: Read>(
+pub(super) fn walk_tar<R: Read>(
     reader: R,
     wanted: &Wanted,
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {
-    let mut gzip = Gzip::open(reader, limits).map_err(|error| failed(&error))?;
+    let mut gzip = Gzip::open(reader, limits).map_err(|error| to_proof_error(&error))?;
     let mut walked = Walked { entries: Vec::new(), digests: Vec::new() };
     let mut extended = Extended::default();
     let mut headers = 0;
-    while let Some(header) = header(&mut gzip)? {
+    while let Some(header) = read_header(&mut gzip)? {
         headers += 1;
         // Headers that only describe the next one are work, too.
         if headers > limits.entries.saturating_mul(3) || walked.entries.len() as u64 >= limits.entries {
             return Err(ProofError::new("archive-entries", format!("more than {} entries", limits.entries)));
         }
-        let size = header.entry_size().map_err(|_| corrupt("a size"))?;
-        if extended.take(&mut gzip, &header, size)? {
+        let size = header.entry_size().map_err(|_| corrupt_tar_error("a size"))?;
+        if extended.read_extension(&mut gzip, &header, size)? {
             continue;
         }
-        let entry = entry(&header, size, &mut extended, limits)?;
-        if wanted.has(&entry)? {
-            let (digest, _) = member(&entry, gzip.by_ref().take(size), None, visit)?;
+        let entry = build_entry(&header, size, &mut extended, limits)?;
+        if wanted.includes_entry(&entry)? {
+            let (digest, _) = visit_member(&entry, gzip.by_ref().take(size), None, visit)?;
             walked.digests.push(digest);
         } else {
-            skip(&mut gzip, size)?;
+            skip_bytes(&mut gzip, size)?;
         }
-        skip(&mut gzip, padding(size))?;
+        skip_bytes(&mut gzip, compute_padding(size))?;
         walked.entries.push(entry);
     }
     if !extended.is_empty() {
-        return Err(corrupt("a long name that no entry follows"));
+        return Err(corrupt_tar_error("a long name that no entry follows"));
     }
-    gzip.finish().map_err(|error| failed(&error))?;
-    names::collisions(&walked.entries)?;
+    gzip.finish().map_err(|error| to_proof_error(&error))?;
+    names::check_collisions(&walked.entries)?;
     walked.entries.retain(|entry| !entry.name.is_empty());
-    wanted.check(&walked.entries)?;
+    wanted.check_complete(&walked.entries)?;
     Ok(walked)
 }
 
-fn corrupt(what: &str) -> ProofError {
+fn corrupt_tar_error(what: &str) -> ProofError {
     ProofError::new("archive-corrupt", format!("the tar is damaged: {what}"))
 }
 
-fn padding(size: u64) -> u64 {
+fn compute_padding(size: u64) -> u64 {
     size.next_multiple_of(BLOCK as u64) - size
 }
 
-fn skip<R: Read>(reader: &mut R, size: u64) -> Result<(), ProofError> {
-    let copied = io::copy(&mut reader.take(size), &mut io::sink()).map_err(|error| failed(&error))?;
+fn skip_bytes<R: Read>(reader: &mut R, size: u64) -> Result<(), ProofError> {
+    let copied = io::copy(&mut reader.take(size), &mut io::sink()).map_err(|error| to_proof_error(&error))?;
     if copied == size {
         Ok(())
     } else {
@@ -70,11 +70,11 @@ fn skip<R: Read>(reader: &mut R, size: u64) -> Result<(), ProofError> {
 }
 
 /// The next header; none at the end, which two blocks of zeros mark.
-fn header(gzip: &mut impl Read) -> Result<Option<Header>, ProofError> {
+fn read_header(gzip: &mut impl Read) -> Result<Option<Header>, ProofError> {
     let mut block = [0; BLOCK];
     let mut zeros = 0;
     loop {
-        if fill(gzip, &mut block).map_err(|error| failed(&error))? < BLOCK {
+        if fill_buffer(gzip, &mut block).map_err(|error| to_proof_error(&error))? < BLOCK {
             return Err(ProofError::new("archive-truncated", "the tar has no end"));
         }
         if block.iter().any(|byte| *byte != 0) {
@@ -100,34 +100,39 @@ fn header(gzip: &mut impl Read) -> Result<Option<Header>, ProofError> {
     Ok(Some(header))
 }
 
-fn entry(header: &Header, size: u64, extended: &mut Extended, limits: &Limits) -> Result<Entry, ProofError> {
+fn build_entry(
+    header: &Header,
+    size: u64,
+    extended: &mut Extended,
+    limits: &Limits,
+) -> Result<Entry, ProofError> {
     let raw = extended.name.take().unwrap_or_else(|| header.path_bytes().into_owned());
     let declared = std::mem::take(&mut extended.size);
     extended.link = false;
-    let name = names::normal(&raw, limits)?;
+    let name = names::normalize_name(&raw, limits)?;
     let kind = header.entry_type();
     match kind {
         EntryType::Regular | EntryType::Directory => {}
-        EntryType::Link | EntryType::Symlink => return refuse("archive-link", &name, "is a link"),
-        EntryType::GNUSparse => return refuse("archive-sparse", &name, "is a sparse file"),
-        _ => return refuse("archive-special", &name, "is neither file nor directory"),
+        EntryType::Link | EntryType::Symlink => return refuse_entry("archive-link", &name, "is a link"),
+        EntryType::GNUSparse => return refuse_entry("archive-sparse", &name, "is a sparse file"),
+        _ => return refuse_entry("archive-special", &name, "is neither file nor directory"),
     }
     if declared.is_some_and(|declared| declared != size) {
-        return refuse("archive-header-mismatch", &name, "has two sizes");
+        return refuse_entry("archive-header-mismatch", &name, "has two sizes");
     }
     let directory = kind.is_dir() || raw.ends_with(b"/");
     if name.is_empty() && !directory {
-        return refuse("archive-name-traversal", &String::from_utf8_lossy(&raw), "is no file's name");
+        return refuse_entry("archive-name-traversal", &String::from_utf8_lossy(&raw), "is no file's name");
     }
     if directory && size > 0 {
-        return refuse("archive-header-mismatch", &name, "is a directory with bytes");
+        return refuse_entry("archive-header-mismatch", &name, "is a directory with bytes");
     }
     if size > limits.entry {
-        return refuse("archive-size", &name, &format!("has {size} bytes, more than {}", limits.entry));
+        return refuse_entry("archive-size", &name, &format!("has {size} bytes, more than {}", limits.entry));
     }
-    let mode = header.mode().map_err(|_| corrupt("a mode"))?;
+    let mode = header.mode().map_err(|_| corrupt_tar_error("a mode"))?;
     if !directory && mode & 0o6000 != 0 {
-        return refuse("archive-setuid", &name, "is setuid or setgid");
+        return refuse_entry("archive-setuid", &name, "is setuid or setgid");
     }
     Ok(Entry { name, size, directory })
 }
@@ -149,7 +154,12 @@ impl Extended {
     }
 
     /// Whether the header is of that kind; then its content is taken in.
-    fn take(&mut self, gzip: &mut impl Read, header: &Header, size: u64) -> Result<bool, ProofError> {
+    fn read_extension(
+        &mut self,
+        gzip: &mut impl Read,
+        header: &Header,
+        size: u64,
+    ) -> Result<bool, ProofError> {
         let kind = header.entry_type();
         let global = kind.is_pax_global_extensions();
         if !(kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions() || global) {
@@ -162,24 +172,24 @@ impl Extended {
             ));
         }
         let mut content = Vec::new();
-        gzip.take(size).read_to_end(&mut content).map_err(|error| failed(&error))?;
+        gzip.take(size).read_to_end(&mut content).map_err(|error| to_proof_error(&error))?;
         if content.len() as u64 != size {
             return Err(ProofError::new("archive-truncated", "the tar ends within a name"));
         }
-        skip(gzip, padding(size))?;
+        skip_bytes(gzip, compute_padding(size))?;
         if kind.is_gnu_longlink() {
             self.link = true;
         } else if kind.is_gnu_longname() {
             let end = content.iter().position(|byte| *byte == 0).unwrap_or(content.len());
             content.truncate(end);
-            self.named(content)?;
+            self.set_name(content)?;
         } else {
-            self.records(&content, global)?;
+            self.parse_records(&content, global)?;
         }
         Ok(true)
     }
 
-    fn named(&mut self, name: Vec<u8>) -> Result<(), ProofError> {
+    fn set_name(&mut self, name: Vec<u8>) -> Result<(), ProofError> {
         if self.name.replace(name).is_some() {
             return Err(ProofError::new("archive-header-mismatch", "an entry has two long names"));
         }
@@ -187,13 +197,15 @@ impl Extended {
     }
 
     /// `LENGTH KEY=VALUE\n`, LENGTH counting all of it.
-    fn records(&mut self, content: &[u8], global: bool) -> Result<(), ProofError> {
+    fn parse_records(&mut self, content: &[u8], global: bool) -> Result<(), ProofError> {
         let mut rest = content;
         while !rest.is_empty() {
-            let (record, behind) = record(rest).ok_or_else(|| corrupt("PAX records"))?;
+            let (record, behind) = split_record(rest).ok_or_else(|| corrupt_tar_error("PAX records"))?;
             rest = behind;
-            let equals =
-                record.iter().position(|byte| *byte == b'=').ok_or_else(|| corrupt("PAX records"))?;
+            let equals = record
+                .iter()
+                .position(|byte| *byte == b'=')
+                .ok_or_else(|| corrupt_tar_error("PAX records"))?;
             let (key, value) = (&record[..equals], &record[equals + 1..]);
             if key.starts_with(b"GNU.sparse.") {
                 return Err(ProofError::new("archive-sparse", "an entry is a sparse file"));
@@ -203,18 +215,18 @@ impl Extended {
                 return Err(ProofError::new("archive-ambiguous", "an entry has a second size"));
             }
             if global && matches!(key, b"path" | b"size" | b"linkpath") {
-                let key = shown(&String::from_utf8_lossy(key));
+                let key = escape_name(&String::from_utf8_lossy(key));
                 return Err(ProofError::new(
                     "archive-header-mismatch",
                     format!("a global record sets `{key}` of all entries"),
                 ));
             }
             match key {
-                b"path" => self.named(value.to_vec())?,
+                b"path" => self.set_name(value.to_vec())?,
                 b"linkpath" => self.link = true,
                 b"size" => {
                     let size = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-                    let size = size.ok_or_else(|| corrupt("a size"))?;
+                    let size = size.ok_or_else(|| corrupt_tar_error("a size"))?;
                     if self.size.replace(size).is_some() {
                         return Err(ProofError::new("archive-header-mismatch", "an entry has two sizes"));
                     }
@@ -227,7 +239,7 @@ impl Extended {
     }
 }
 
-fn record(content: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_record(content: &[u8]) -> Option<(&[u8], &[u8])> {
     let blank = content.iter().take(8).position(|byte| *byte == b' ')?;
     let length: usize = std::str::from_utf8(&content[..blank]).ok()?.parse().ok()?;
     let record = content.get(blank + 1..length)?;
@@ -251,7 +263,7 @@ impl<R: Read> Gzip<R> {
         reader.read_exact(&mut head)?;
         let flags = head[3];
         if head[2] != 8 || flags & 0xe0 != 0 {
-            return Err(carry(ProofError::new(
+            return Err(into_io_error(ProofError::new(
                 "archive-method",
                 "the gzip file is compressed in an unknown way",
             )));
@@ -267,7 +279,10 @@ impl<R: Read> Gzip<R> {
                 let mut text = Vec::new();
                 reader.by_ref().take(4096).read_until(0, &mut text)?;
                 if text.last() != Some(&0) {
-                    return Err(carry(ProofError::new("archive-corrupt", "the gzip header has no end")));
+                    return Err(into_io_error(ProofError::new(
+                        "archive-corrupt",
+                        "the gzip header has no end",
+                    )));
                 }
             }
         }
@@ -284,7 +299,7 @@ impl<R: Read> Gzip<R> {
         })
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn read_trailer(&mut self) -> io::Result<()> {
         self.ended = true;
         let reader = self.inner.get_mut();
         let mut trailer = [0; 8];
@@ -293,17 +308,20 @@ impl<R: Read> Gzip<R> {
         #[expect(clippy::cast_possible_truncation, reason = "gzip keeps the size modulo 2^32")]
         let size = self.produced as u32;
         if crc != self.crc.sum().to_le_bytes() || length != size.to_le_bytes() {
-            return Err(carry(ProofError::new("archive-checksum", "the gzip file's checksum is wrong")));
+            return Err(into_io_error(ProofError::new(
+                "archive-checksum",
+                "the gzip file's checksum is wrong",
+            )));
         }
         let behind = reader.fill_buf()?;
         if behind.starts_with(b"\x1f\x8b") {
-            return Err(carry(ProofError::new(
+            return Err(into_io_error(ProofError::new(
                 "archive-gzip-members",
                 "another gzip member follows the first",
             )));
         }
         if !behind.is_empty() {
-            return Err(carry(ProofError::new(
+            return Err(into_io_error(ProofError::new(
                 "archive-trailing-data",
                 "bytes follow behind the gzip file's end",
             )));
@@ -315,9 +333,9 @@ impl<R: Read> Gzip<R> {
     fn finish(mut self) -> io::Result<()> {
         let mut rest = [0; 4096];
         loop {
-            let count = fill(&mut self, &mut rest)?;
+            let count = fill_buffer(&mut self, &mut rest)?;
             if rest[..count].iter().any(|byte| *byte != 0) {
-                return Err(carry(ProofError::new(
+                return Err(into_io_error(ProofError::new(
                     "archive-trailing-data",
                     "bytes follow behind the tar's end",
                 )));
@@ -338,10 +356,10 @@ impl<R: Read> Read for Gzip<R> {
         self.crc.update(&buffer[..count]);
         self.produced += count as u64;
         if count == 0 {
-            self.end()?;
+            self.read_trailer()?;
         }
         if self.produced > self.total {
-            return Err(carry(ProofError::new(
+            return Err(into_io_error(ProofError::new(
                 "archive-size",
                 format!("more than {} bytes in all", self.total),
             )));
@@ -349,7 +367,7 @@ impl<R: Read> Read for Gzip<R> {
         let compressed = self.inner.get_ref().get_ref().count;
         if self.produced > 1 << 20 && self.produced / compressed.max(1) > self.ratio {
             let message = format!("{compressed} bytes unpack to more than {} times as many", self.ratio);
-            return Err(carry(ProofError::new("archive-ratio", message)));
+            return Err(into_io_error(ProofError::new("archive-ratio", message)));
         }
         Ok(count)
     }

@@ -1,7 +1,7 @@
 //! Which members are asked for, and whether they came.
 
-use super::glob::matches;
-use super::names::shown;
+use super::glob::matches_glob;
+use super::names::escape_name;
 use super::{Entry, ProofError};
 
 /// Members that are asked for. Each name must be there, and the globs must match something.
@@ -13,32 +13,38 @@ pub struct Wanted {
 
 impl Wanted {
     /// Exact names; `./` in front means nothing, as in archives.
-    pub fn names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
-        Self { names: names.into_iter().map(|name| plain(name.as_ref())).collect(), globs: Vec::new() }
+    pub fn from_names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            names: names.into_iter().map(|name| strip_dot_prefix(name.as_ref())).collect(),
+            globs: Vec::new(),
+        }
     }
 
-    pub fn globs<S: AsRef<str>>(globs: impl IntoIterator<Item = S>) -> Self {
-        Self { names: Vec::new(), globs: globs.into_iter().map(|glob| plain(glob.as_ref())).collect() }
+    pub fn from_globs<S: AsRef<str>>(globs: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            names: Vec::new(),
+            globs: globs.into_iter().map(|glob| strip_dot_prefix(glob.as_ref())).collect(),
+        }
     }
 
     /// Every file there is, and that is at least one.
     #[must_use]
-    pub fn all() -> Self {
-        Self::globs(["**"])
+    pub fn all_files() -> Self {
+        Self::from_globs(["**"])
     }
 
     /// # Errors
     /// A name that is asked for is a directory.
-    pub(super) fn has(&self, entry: &Entry) -> Result<bool, ProofError> {
-        let named = self.names.iter().any(|name| plain(name) == entry.name);
+    pub(super) fn includes_entry(&self, entry: &Entry) -> Result<bool, ProofError> {
+        let named = self.names.iter().any(|name| strip_dot_prefix(name) == entry.name);
         if named && entry.directory {
             return Err(ProofError::new(
                 "archive-member-not-file",
-                format!("the member `{}` is a directory", shown(&entry.name)),
+                format!("the member `{}` is a directory", escape_name(&entry.name)),
             ));
         }
-        let wanted =
-            !entry.directory && (named || self.globs.iter().any(|glob| matches(&plain(glob), &entry.name)));
+        let wanted = !entry.directory
+            && (named || self.globs.iter().any(|glob| matches_glob(&strip_dot_prefix(glob), &entry.name)));
         if wanted {
             super::names::check_argument(&entry.name)?;
         }
@@ -46,9 +52,9 @@ impl Wanted {
     }
 
     /// Refuses an archive that lacks something; says where else the file lies.
-    pub(super) fn check(&self, entries: &[Entry]) -> Result<(), ProofError> {
+    pub(super) fn check_complete(&self, entries: &[Entry]) -> Result<(), ProofError> {
         for name in &self.names {
-            let name = plain(name);
+            let name = strip_dot_prefix(name);
             // A folder that no entry of its own declares.
             let below = format!("{name}/");
             if entries.iter().any(|entry| entry.name.starts_with(&below)) {
@@ -58,10 +64,11 @@ impl Wanted {
                 ));
             }
             if !entries.iter().any(|entry| entry.name == name) {
-                return Err(absent(&name, entries));
+                return Err(missing_member_error(&name, entries));
             }
         }
-        let fits = |entry: &Entry| self.globs.iter().any(|glob| matches(&plain(glob), &entry.name));
+        let fits =
+            |entry: &Entry| self.globs.iter().any(|glob| matches_glob(&strip_dot_prefix(glob), &entry.name));
         if !self.globs.is_empty() && !entries.iter().any(|entry| !entry.directory && fits(entry)) {
             let globs = self.globs.join("`, `");
             return Err(ProofError::new("archive-member-absent", format!("no member matches `{globs}`")));
@@ -70,14 +77,14 @@ impl Wanted {
     }
 }
 
-fn absent(name: &str, entries: &[Entry]) -> ProofError {
+fn missing_member_error(name: &str, entries: &[Entry]) -> ProofError {
     let file = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
     let near = entries.iter().find(|entry| !entry.directory && file(&entry.name) == file(name));
-    let near = near.map(|entry| format!("; it has `{}`", shown(&entry.name))).unwrap_or_default();
+    let near = near.map(|entry| format!("; it has `{}`", escape_name(&entry.name))).unwrap_or_default();
     ProofError::new("archive-member-absent", format!("the archive has no member `{name}`{near}"))
 }
 
-fn plain(name: &str) -> String {
+fn strip_dot_prefix(name: &str) -> String {
     let mut rest = name;
     while let Some(stripped) = rest.strip_prefix("./") {
         rest = stripped;

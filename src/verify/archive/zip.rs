@@ -12,25 +12,25 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use flate2::bufread::DeflateDecoder;
 
 use super::names;
-use super::read::{failed, member};
+use super::read::{to_proof_error, visit_member};
 use super::{Limits, ProofError, Visit, Walked, Wanted};
 use directory::Record;
 
-pub(super) fn walk<R: Read + Seek>(
+pub(super) fn walk_zip<R: Read + Seek>(
     mut reader: R,
     wanted: &Wanted,
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {
-    let records = directory::read(&mut reader, limits)?;
+    let records = directory::read_directory(&mut reader, limits)?;
     let mut walked = Walked { entries: Vec::new(), digests: Vec::new() };
     walked.entries = records.iter().map(|record| record.entry.clone()).collect();
-    names::collisions(&walked.entries)?;
+    names::check_collisions(&walked.entries)?;
     walked.entries.retain(|entry| !entry.name.is_empty());
-    wanted.check(&walked.entries)?;
+    wanted.check_complete(&walked.entries)?;
     let mut total = 0_u64;
     for record in &records {
-        if wanted.has(&record.entry)? {
+        if wanted.includes_entry(&record.entry)? {
             total = total.saturating_add(record.entry.size);
             if total > limits.total {
                 return Err(ProofError::new(
@@ -38,34 +38,34 @@ pub(super) fn walk<R: Read + Seek>(
                     format!("more than {} bytes in all", limits.total),
                 ));
             }
-            walked.digests.push(content(&mut reader, record, visit)?);
+            walked.digests.push(read_record(&mut reader, record, visit)?);
         }
     }
     Ok(walked)
 }
 
-fn content<R: Read + Seek>(
+fn read_record<R: Read + Seek>(
     reader: &mut R,
     record: &Record,
     visit: &mut Visit<'_>,
 ) -> Result<super::MemberDigest, ProofError> {
-    reader.seek(SeekFrom::Start(record.data)).map_err(|error| failed(&error))?;
+    reader.seek(SeekFrom::Start(record.data)).map_err(|error| to_proof_error(&error))?;
     let data = BufReader::with_capacity(64 * 1024, reader.take(record.compressed));
     match record.method {
-        0 => Ok(member(&record.entry, data, Some(record.crc), visit)?.0),
+        0 => Ok(visit_member(&record.entry, data, Some(record.crc), visit)?.0),
         8 => {
             let (digest, decoder) =
-                member(&record.entry, DeflateDecoder::new(data), Some(record.crc), visit)?;
+                visit_member(&record.entry, DeflateDecoder::new(data), Some(record.crc), visit)?;
             if decoder.total_in() == record.compressed {
                 return Ok(digest);
             }
-            names::refuse(
+            names::refuse_entry(
                 "archive-hidden-data",
                 &record.entry.name,
                 "has bytes behind its compressed content",
             )
         }
-        method => names::refuse(
+        method => names::refuse_entry(
             "archive-method",
             &record.entry.name,
             &format!("is compressed by method {method}; only stored and deflated ones are read"),

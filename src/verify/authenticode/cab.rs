@@ -6,7 +6,7 @@
 
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
-use super::pe::{padding, signature};
+use super::pe::{check_padding, cut_signature};
 use super::source::{self, Source, u16_at, u32_at};
 
 #[derive(Debug, Clone)]
@@ -21,61 +21,61 @@ const PREVIOUS: u16 = 1;
 const NEXT: u16 = 2;
 const RESERVED: u16 = 4;
 
-pub(crate) fn read(source: &mut dyn Source) -> Result<Cabinet, Fault> {
-    let length = source::length(source)?;
-    let header = source::at(source, 0, HEADER as u64)?;
+pub(crate) fn read_cabinet(source: &mut dyn Source) -> Result<Cabinet, Fault> {
+    let length = source::measure_length(source)?;
+    let header = source::read_at(source, 0, HEADER as u64)?;
     let flags = u16_at(&header, 30).filter(|_| header.starts_with(b"MSCF"));
-    let flags =
-        flags.ok_or_else(|| Code::FileMalformed.because("no cabinet: it does not start with its header"))?;
+    let flags = flags
+        .ok_or_else(|| Code::FileMalformed.with_message("no cabinet: it does not start with its header"))?;
     if flags & (PREVIOUS | NEXT) != 0 {
-        return Err(Code::FileMalformed.because("a cabinet of a set cannot be verified by itself"));
+        return Err(Code::FileMalformed.with_message("a cabinet of a set cannot be verified by itself"));
     }
-    let unsigned = || Code::Unsigned.because("no embedded signature");
+    let unsigned = || Code::Unsigned.with_message("no embedded signature");
     // Size of the reserved part of the header, then of that in each folder and each block.
     if flags & RESERVED == 0 || u32_at(&header, 36) != Some(20) {
         return Err(unsigned());
     }
-    let number = |at| u32_at(&header, at).map(u64::from).ok_or_else(|| wrong("the file ends in it"));
+    let number = |at| u32_at(&header, at).map(u64::from).ok_or_else(|| header_fault("the file ends in it"));
     let (start, size) = (number(44)?, number(48)?);
     if (start, size) == (0, 0) {
         return Err(unsigned());
     }
     if number(4)? != 0 || number(40)? != 0x0010_0000 || number(52)? != 0 || u16_at(&header, 34) != Some(0) {
-        return Err(wrong("a part that the signature does not cover is not empty"));
+        return Err(header_fault("a part that the signature does not cover is not empty"));
     }
     if number(56)? != 0 {
-        return Err(wrong("its last word is not empty"));
+        return Err(header_fault("its last word is not empty"));
     }
     if start < HEADER as u64 || start + size > length {
-        return Err(wrong(&format!(
+        return Err(header_fault(&format!(
             "the signature is to be at {start} with {size} bytes in a file of {length}"
         )));
     }
     if start + size < length {
         let count = length - start - size;
-        return Err(wrong(&format!("{count} bytes follow the signature, which it does not cover")));
+        return Err(header_fault(&format!("{count} bytes follow the signature, which it does not cover")));
     }
     if number(8)? != start {
-        return Err(wrong("the signature does not follow the cabinet"));
+        return Err(header_fault("the signature does not follow the cabinet"));
     }
-    let bytes = source::at(source, start, size)?;
-    let found = signature(&bytes)?;
-    padding(&bytes[found.len()..])?;
+    let bytes = source::read_at(source, start, size)?;
+    let found = cut_signature(&bytes)?;
+    check_padding(&bytes[found.len()..])?;
     let signature = found.to_vec();
     Ok(Cabinet { header, end: start, signature })
 }
 
 impl Cabinet {
     pub(crate) fn digest(&self, source: &mut dyn Source, algorithm: Algorithm) -> Result<Vec<u8>, Fault> {
-        let mut context = algorithm.context();
+        let mut context = algorithm.new_context();
         for part in [0..4, 8..34, 56..HEADER] {
             context.update(&self.header[part]);
         }
-        source::hash(source, &mut context, HEADER as u64, self.end)?;
+        source::hash_range(source, &mut context, HEADER as u64, self.end)?;
         Ok(context.finish().as_ref().to_vec())
     }
 }
 
-fn wrong(why: &str) -> Fault {
-    Code::CertificateTable.because(format!("the cabinet's reserved header is wrong: {why}"))
+fn header_fault(why: &str) -> Fault {
+    Code::CertificateTable.with_message(format!("the cabinet's reserved header is wrong: {why}"))
 }

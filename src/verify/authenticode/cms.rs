@@ -4,7 +4,7 @@ use der::oid::ObjectIdentifier;
 
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
-use super::tlv::{self, Element, Elements, Malformed, context};
+use super::tlv::{self, Element, Elements, Malformed, context_tag};
 use crate::verify::chain::{Certificate, oid};
 
 /// A signature with its content and the certificates beside it.
@@ -43,33 +43,35 @@ pub(crate) struct Attribute<'a> {
 
 impl From<Malformed> for Fault {
     fn from(Malformed(what): Malformed) -> Self {
-        Code::CmsMalformed.because(format!("the signature cannot be read at {what}"))
+        Code::CmsMalformed.with_message(format!("the signature cannot be read at {what}"))
     }
 }
 
 impl<'a> SignedData<'a> {
     /// A ContentInfo that holds SignedData and nothing after it.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
-        let mut outer = tlv::only(bytes, tlv::SEQUENCE, "ContentInfo")?.inner();
-        if outer.expect(tlv::OID, "content type")?.oid("content type")? != oid::SIGNED_DATA {
-            return Err(Code::CmsMalformed.because("the signature is no CMS SignedData"));
+        let mut outer = tlv::parse_single(bytes, tlv::SEQUENCE, "ContentInfo")?.inner();
+        if outer.expect(tlv::OID, "content type")?.parse_oid("content type")? != oid::SIGNED_DATA {
+            return Err(Code::CmsMalformed.with_message("the signature is no CMS SignedData"));
         }
-        let wrapped = outer.expect(context(0), "SignedData")?;
+        let wrapped = outer.expect(context_tag(0), "SignedData")?;
         outer.finish("ContentInfo")?;
-        let mut data = tlv::only(wrapped.body, tlv::SEQUENCE, "SignedData")?.inner();
+        let mut data = tlv::parse_single(wrapped.body, tlv::SEQUENCE, "SignedData")?.inner();
         data.expect(tlv::INTEGER, "version")?;
         data.expect(tlv::SET, "digestAlgorithms")?;
-        let (content_type, content) = content(data.expect(tlv::SEQUENCE, "encapContentInfo")?)?;
-        let certificates = match data.optional(context(0), "certificates")? {
-            Some(set) => set.inner().all("certificates")?,
+        let (content_type, content) = parse_content(data.expect(tlv::SEQUENCE, "encapContentInfo")?)?;
+        let certificates = match data.next_if_tag(context_tag(0), "certificates")? {
+            Some(set) => set.inner().collect_elements("certificates")?,
             None => Vec::new(),
         };
-        data.optional(context(1), "crls")?;
-        let signers = data.expect(tlv::SET, "signerInfos")?.inner().all("signerInfos")?;
+        data.next_if_tag(context_tag(1), "crls")?;
+        let signers = data.expect(tlv::SET, "signerInfos")?.inner().collect_elements("signerInfos")?;
         data.finish("SignedData")?;
         let [signer] = signers.as_slice() else {
             let count = signers.len();
-            return Err(Code::SeveralSigners.because(format!("the signature has {count} signers, not one")));
+            return Err(
+                Code::SeveralSigners.with_message(format!("the signature has {count} signers, not one"))
+            );
         };
         let signer = Signer::parse(signer)?;
         let certificates = certificates.iter().filter(|choice| choice.tag == tlv::SEQUENCE);
@@ -79,14 +81,14 @@ impl<'a> SignedData<'a> {
 
     /// The signer's certificate.
     pub(crate) fn leaf(&self) -> Result<Certificate<'a>, Fault> {
-        self.signer.certificate(&self.certificates)
+        self.signer.find_certificate(&self.certificates)
     }
 }
 
-fn content(info: Element<'_>) -> Result<(ObjectIdentifier, Element<'_>), Malformed> {
+fn parse_content(info: Element<'_>) -> Result<(ObjectIdentifier, Element<'_>), Malformed> {
     let mut info = info.inner();
-    let kind = info.expect(tlv::OID, "eContentType")?.oid("eContentType")?;
-    let wrapped = info.expect(context(0), "eContent")?;
+    let kind = info.expect(tlv::OID, "eContentType")?.parse_oid("eContentType")?;
+    let wrapped = info.expect(context_tag(0), "eContent")?;
     info.finish("encapContentInfo")?;
     let mut inner = wrapped.inner();
     let content = inner.next("eContent")?;
@@ -103,15 +105,15 @@ impl<'a> Signer<'a> {
         info.expect(tlv::INTEGER, "version")?;
         let identity = Identity::parse(info.next("sid")?)?;
         let digest = Algorithm::parse(info.expect(tlv::SEQUENCE, "digestAlgorithm")?)?;
-        let signed = info.optional(context(0), "signedAttrs")?.ok_or_else(|| {
-            Code::SignedAttributes.because("the signer signed the content bare, without attributes")
+        let signed = info.next_if_tag(context_tag(0), "signedAttrs")?.ok_or_else(|| {
+            Code::SignedAttributes.with_message("the signer signed the content bare, without attributes")
         })?;
         let mut algorithm = info.expect(tlv::SEQUENCE, "signatureAlgorithm")?.inner();
         let signature_algorithm =
-            algorithm.expect(tlv::OID, "signatureAlgorithm")?.oid("signatureAlgorithm")?;
+            algorithm.expect(tlv::OID, "signatureAlgorithm")?.parse_oid("signatureAlgorithm")?;
         let signature = info.expect(tlv::OCTET_STRING, "signature")?.body;
-        let unsigned = match info.optional(context(1), "unsignedAttrs")? {
-            Some(set) => attributes(set.inner())?,
+        let unsigned = match info.next_if_tag(context_tag(1), "unsignedAttrs")? {
+            Some(set) => parse_attributes(set.inner())?,
             None => Vec::new(),
         };
         info.finish("SignerInfo")?;
@@ -120,19 +122,19 @@ impl<'a> Signer<'a> {
         if let Some(tag) = signed_bytes.first_mut() {
             *tag = tlv::SET;
         }
-        let signed = attributes(signed.inner())?;
+        let signed = parse_attributes(signed.inner())?;
         Ok(Self { identity, digest, signed_bytes, signed, signature_algorithm, signature, unsigned })
     }
 
     /// The certificate of this signer among others.
-    pub(crate) fn certificate(&self, certificates: &[&'a [u8]]) -> Result<Certificate<'a>, Fault> {
+    pub(crate) fn find_certificate(&self, certificates: &[&'a [u8]]) -> Result<Certificate<'a>, Fault> {
         let readable = certificates.iter().filter_map(|der| Certificate::from_der(der).ok());
         let mut own = readable.filter(|certificate| match self.identity {
             Identity::IssuerAndSerial { issuer, serial } => certificate.is_named(issuer, serial),
             Identity::Key(identifier) => certificate.has_key_identifier(identifier),
         });
         own.next().ok_or_else(|| {
-            Code::SignerCertificate.because("the signature does not hold its signer's certificate")
+            Code::SignerCertificate.with_message("the signature does not hold its signer's certificate")
         })
     }
 
@@ -142,7 +144,10 @@ impl<'a> Signer<'a> {
         let Some(attribute) = found.next() else { return Ok(None) };
         match (attribute.values.as_slice(), found.next()) {
             ([value], None) => Ok(Some(*value)),
-            _ => Err(Code::SignedAttributes.because(format!("the attribute {kind} is signed several times"))),
+            _ => {
+                Err(Code::SignedAttributes
+                    .with_message(format!("the attribute {kind} is signed several times")))
+            }
         }
     }
 
@@ -153,29 +158,32 @@ impl<'a> Signer<'a> {
     }
 
     /// That this signer signed these bytes as content of this type.
-    pub(crate) fn check(
+    pub(crate) fn verify_content(
         &self,
         content_type: ObjectIdentifier,
         content: &[u8],
         leaf: &Certificate<'_>,
     ) -> Result<(), Fault> {
-        let missing = |what| Code::SignedAttributes.because(format!("the signer did not sign the {what}"));
+        let missing =
+            |what| Code::SignedAttributes.with_message(format!("the signer did not sign the {what}"));
         let kind = self.signed_value(oid::CONTENT_TYPE)?.ok_or_else(|| missing("content type"))?;
-        if kind.tag != tlv::OID || kind.oid("contentType")? != content_type {
-            return Err(Code::SignedAttributes.because("the signed content type is not that of the content"));
-        }
-        let digest = self.signed_value(oid::MESSAGE_DIGEST)?.ok_or_else(|| missing("digest"))?;
-        if digest.tag != tlv::OCTET_STRING || digest.body != self.digest.of(content) {
+        if kind.tag != tlv::OID || kind.parse_oid("contentType")? != content_type {
             return Err(
-                Code::MessageDigest.because("the signed digest is not that of the signature's content")
+                Code::SignedAttributes.with_message("the signed content type is not that of the content")
             );
         }
-        let verification = self.digest.verification(self.signature_algorithm, leaf)?;
+        let digest = self.signed_value(oid::MESSAGE_DIGEST)?.ok_or_else(|| missing("digest"))?;
+        if digest.tag != tlv::OCTET_STRING || digest.body != self.digest.digest_bytes(content) {
+            return Err(
+                Code::MessageDigest.with_message("the signed digest is not that of the signature's content")
+            );
+        }
+        let verification = self.digest.select_verification(self.signature_algorithm, leaf)?;
         aws_lc_rs::signature::UnparsedPublicKey::new(verification, leaf.key())
             .verify(&self.signed_bytes, self.signature)
             .map_err(|_| {
                 Code::SignatureInvalid
-                    .because(format!("the key of `{}` did not make this signature", leaf.subject()))
+                    .with_message(format!("the key of `{}` did not make this signature", leaf.subject()))
             })
     }
 }
@@ -196,15 +204,16 @@ impl<'a> Identity<'a> {
     }
 }
 
-fn attributes(set: Elements<'_>) -> Result<Vec<Attribute<'_>>, Malformed> {
+fn parse_attributes(set: Elements<'_>) -> Result<Vec<Attribute<'_>>, Malformed> {
     let mut found = Vec::new();
-    for attribute in set.all("attributes")? {
+    for attribute in set.collect_elements("attributes")? {
         if attribute.tag != tlv::SEQUENCE {
             return Err(Malformed("attribute"));
         }
         let mut inner = attribute.inner();
-        let kind = inner.expect(tlv::OID, "attribute type")?.oid("attribute type")?;
-        let values = inner.expect(tlv::SET, "attribute values")?.inner().all("attribute values")?;
+        let kind = inner.expect(tlv::OID, "attribute type")?.parse_oid("attribute type")?;
+        let values =
+            inner.expect(tlv::SET, "attribute values")?.inner().collect_elements("attribute values")?;
         inner.finish("attribute")?;
         found.push(Attribute { kind, values });
     }

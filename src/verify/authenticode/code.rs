@@ -80,14 +80,14 @@ pub(crate) struct Fault {
 }
 
 impl Code {
-    pub(crate) fn because(self, message: impl Into<String>) -> Fault {
+    pub(crate) fn with_message(self, message: impl Into<String>) -> Fault {
         Fault { code: self, message: message.into() }
     }
 }
 
 impl Fault {
     /// The same fault, met inside a timestamp.
-    pub(crate) fn of_timestamp(self) -> Self {
+    pub(crate) fn for_timestamp(self) -> Self {
         let code = match self.code {
             Code::CmsMalformed | Code::SeveralSigners | Code::WrongContent | Code::SignedAttributes => {
                 Code::TimestampMalformed
@@ -104,7 +104,7 @@ impl Fault {
         Self { code, message: format!("timestamp: {}", self.message) }
     }
 
-    pub(crate) fn of_nested(self, number: usize) -> Self {
+    pub(crate) fn for_nested(self, number: usize) -> Self {
         Self { message: format!("nested signature {number}: {}", self.message), ..self }
     }
 }
@@ -127,6 +127,6 @@ impl From<ChainError> for Fault {
             ChainError::Sha1 { .. } => Code::Sha1,
             ChainError::Invalid { .. } => Code::ChainInvalid,
         };
-        code.because(error.to_string())
+        code.with_message(error.to_string())
     }
 }

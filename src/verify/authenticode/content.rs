@@ -21,13 +21,13 @@ const POWERSHELL_PACKAGE: [u8; 16] =
 impl<'a> Indirect<'a> {
     pub(crate) fn parse(content: Element<'a>, kind: FileKind) -> Result<Self, Fault> {
         if content.tag != tlv::SEQUENCE {
-            return Err(Code::CmsMalformed.because("the signed content is no SpcIndirectDataContent"));
+            return Err(Code::CmsMalformed.with_message("the signed content is no SpcIndirectDataContent"));
         }
         let mut parts = content.inner();
         let data = parts.expect(tlv::SEQUENCE, "SpcIndirectDataContent.data")?;
         let mut digest = parts.expect(tlv::SEQUENCE, "SpcIndirectDataContent.messageDigest")?.inner();
         parts.finish("SpcIndirectDataContent")?;
-        subject(data, kind)?;
+        check_subject(data, kind)?;
         let algorithm = Algorithm::parse(digest.expect(tlv::SEQUENCE, "DigestInfo")?)?;
         let value = digest.expect(tlv::OCTET_STRING, "DigestInfo")?.body;
         digest.finish("DigestInfo")?;
@@ -36,9 +36,10 @@ impl<'a> Indirect<'a> {
 }
 
 /// The signature names the kind of file that it is over, and it is this one.
-fn subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
+fn check_subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
     let mut data = data.inner();
-    let found = data.expect(tlv::OID, "SpcIndirectDataContent.data")?.oid("SpcIndirectDataContent.data")?;
+    let found =
+        data.expect(tlv::OID, "SpcIndirectDataContent.data")?.parse_oid("SpcIndirectDataContent.data")?;
     let package = match kind {
         FileKind::Msi => Some(MSI_PACKAGE),
         FileKind::PowerShell => Some(POWERSHELL_PACKAGE),
@@ -58,5 +59,5 @@ fn subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Code::WrongContent
-        .because(format!("the signature is over another kind of file than {}", kind.as_str())))
+        .with_message(format!("the signature is over another kind of file than {}", kind.as_str())))
 }

@@ -20,13 +20,15 @@ pub(crate) enum Algorithm {
 impl Algorithm {
     /// An AlgorithmIdentifier.
     pub(crate) fn parse(element: Element<'_>) -> Result<Self, Fault> {
-        let kind = element.inner().expect(tlv::OID, "digest algorithm")?.oid("digest algorithm")?;
+        let kind = element.inner().expect(tlv::OID, "digest algorithm")?.parse_oid("digest algorithm")?;
         match kind {
             oid::SHA1 => Ok(Self::Sha1),
             oid::SHA256 => Ok(Self::Sha256),
             oid::SHA384 => Ok(Self::Sha384),
             oid::SHA512 => Ok(Self::Sha512),
-            other => Err(Code::Algorithm.because(format!("the digest algorithm {other} is not accepted"))),
+            other => {
+                Err(Code::Algorithm.with_message(format!("the digest algorithm {other} is not accepted")))
+            }
         }
     }
 
@@ -39,7 +41,7 @@ impl Algorithm {
         }
     }
 
-    pub(crate) fn context(self) -> digest::Context {
+    pub(crate) fn new_context(self) -> digest::Context {
         digest::Context::new(match self {
             Self::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
             Self::Sha256 => &digest::SHA256,
@@ -48,15 +50,15 @@ impl Algorithm {
         })
     }
 
-    pub(crate) fn of(self, bytes: &[u8]) -> Vec<u8> {
-        let mut context = self.context();
+    pub(crate) fn digest_bytes(self, bytes: &[u8]) -> Vec<u8> {
+        let mut context = self.new_context();
         context.update(bytes);
         context.finish().as_ref().to_vec()
     }
 
     /// How a signature with this digest by the key of a certificate is checked. The signature's
     /// algorithm may name the key alone or key and digest, and has to agree with both.
-    pub(crate) fn verification(
+    pub(crate) fn select_verification(
         self,
         signature: ObjectIdentifier,
         leaf: &Certificate<'_>,
@@ -65,20 +67,20 @@ impl Algorithm {
         let refused = || {
             let digest = self.as_str();
             let key = key.oid;
-            Code::Algorithm.because(format!(
+            Code::Algorithm.with_message(format!(
                 "the signature algorithm {signature} by a key {key} over {digest} is not accepted"
             ))
         };
         if key.oid == oid::RSA {
             if let Some(bits) = leaf.rsa_bits().filter(|bits| *bits < LEAST_RSA_BITS) {
                 let subject = leaf.subject();
-                return Err(Code::WeakKey.because(format!("`{subject}` has an RSA key of {bits} bits")));
+                return Err(Code::WeakKey.with_message(format!("`{subject}` has an RSA key of {bits} bits")));
             }
-            let (own, algorithm) = self.rsa();
+            let (own, algorithm) = self.select_rsa();
             return if [oid::RSA, own].contains(&signature) { Ok(algorithm) } else { Err(refused()) };
         }
         let curve = key.parameters.as_ref().and_then(|curve| curve.decode_as::<ObjectIdentifier>().ok());
-        let (Some(curve), Some(own)) = (curve.filter(|_| key.oid == oid::EC), self.ecdsa()) else {
+        let (Some(curve), Some(own)) = (curve.filter(|_| key.oid == oid::EC), self.ecdsa_oid()) else {
             return Err(refused());
         };
         if ![oid::EC, own].contains(&signature) {
@@ -99,7 +101,7 @@ impl Algorithm {
         Ok(algorithm)
     }
 
-    fn rsa(self) -> (ObjectIdentifier, &'static dyn check::VerificationAlgorithm) {
+    fn select_rsa(self) -> (ObjectIdentifier, &'static dyn check::VerificationAlgorithm) {
         match self {
             Self::Sha1 => (oid::SHA1_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY),
             Self::Sha256 => (oid::SHA256_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA256),
@@ -108,7 +110,7 @@ impl Algorithm {
         }
     }
 
-    fn ecdsa(self) -> Option<ObjectIdentifier> {
+    fn ecdsa_oid(self) -> Option<ObjectIdentifier> {
         match self {
             Self::Sha1 => None,
             Self::Sha256 => Some(oid::ECDSA_WITH_SHA256),

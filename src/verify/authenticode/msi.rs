@@ -30,27 +30,26 @@ pub(crate) struct Package {
 
 type Compound<'a> = CompoundFile<&'a mut dyn Source>;
 
-pub(crate) fn read(source: &mut dyn Source) -> Result<Package, Fault> {
-    let mut compound = open(source)?;
-    let metadata = stream(&mut compound, METADATA)?;
-    match stream(&mut compound, SIGNATURE)? {
+pub(crate) fn read_package(source: &mut dyn Source) -> Result<Package, Fault> {
+    let mut compound = open_compound(source)?;
+    let metadata = read_stream(&mut compound, METADATA)?;
+    match read_stream(&mut compound, SIGNATURE)? {
         Some(signature) => Ok(Package { signature, metadata }),
-        None => Err(Code::Unsigned.because("no embedded signature")),
+        None => Err(Code::Unsigned.with_message("no embedded signature")),
     }
 }
 
 impl Package {
     pub(crate) fn digest(&self, source: &mut dyn Source, algorithm: Algorithm) -> Result<Vec<u8>, Fault> {
-        let mut compound = open(source)?;
+        let mut compound = open_compound(source)?;
         let root = compound.root_entry();
-        let mut context = algorithm.context();
+        let mut context = algorithm.new_context();
         if let Some(signed) = &self.metadata {
-            let mut metadata = algorithm.context();
+            let mut metadata = algorithm.new_context();
             add_metadata(&compound, &root, &mut metadata, 0)?;
             if metadata.finish().as_ref() != signed.as_slice() {
-                return Err(
-                    Code::MsiMetadata.because("names, sizes or times in the package are not the signed ones")
-                );
+                return Err(Code::MsiMetadata
+                    .with_message("names, sizes or times in the package are not the signed ones"));
             }
             context.update(signed);
         }
@@ -59,22 +58,22 @@ impl Package {
     }
 }
 
-fn open(source: &mut dyn Source) -> Result<Compound<'_>, Fault> {
-    CompoundFile::open(source).map_err(|error| malformed(&error.to_string()))
+fn open_compound(source: &mut dyn Source) -> Result<Compound<'_>, Fault> {
+    CompoundFile::open(source).map_err(|error| compound_fault(&error.to_string()))
 }
 
-fn malformed(why: &str) -> Fault {
-    Code::FileMalformed.because(format!("no compound file: {why}"))
+fn compound_fault(why: &str) -> Fault {
+    Code::FileMalformed.with_message(format!("no compound file: {why}"))
 }
 
-fn stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>>, Fault> {
+fn read_stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>>, Fault> {
     let path = Path::new("/").join(name);
     if !compound.is_stream(&path) {
         return Ok(None);
     }
     let mut stream = compound.open_stream(&path)?;
     if stream.len() > LIMIT {
-        return Err(Code::TooLarge.because("the stream that holds the signature is over the limit"));
+        return Err(Code::TooLarge.with_message("the stream that holds the signature is over the limit"));
     }
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes)?;
@@ -82,14 +81,14 @@ fn stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>>, Fa
 }
 
 /// What a storage holds, in the order of the digest; the signature's own streams are no part.
-fn members(compound: &Compound<'_>, storage: &Entry, depth: usize) -> Result<Vec<Entry>, Fault> {
+fn list_members(compound: &Compound<'_>, storage: &Entry, depth: usize) -> Result<Vec<Entry>, Fault> {
     if depth > DEEPEST {
-        return Err(malformed("storages are nested too deep"));
+        return Err(compound_fault("storages are nested too deep"));
     }
     let mut found: Vec<(Vec<u8>, Entry)> = Vec::new();
-    for entry in compound.read_storage(path(storage))? {
+    for entry in compound.read_storage(storage_path(storage))? {
         if depth > 0 || ![SIGNATURE, METADATA].contains(&entry.name()) {
-            found.push((utf16(entry.name()), entry));
+            found.push((encode_utf16_le(entry.name()), entry));
         }
     }
     // Where one name starts with the other, the longer one comes first.
@@ -100,11 +99,11 @@ fn members(compound: &Compound<'_>, storage: &Entry, depth: usize) -> Result<Vec
     Ok(found.into_iter().map(|(_, entry)| entry).collect())
 }
 
-fn path(entry: &Entry) -> PathBuf {
+fn storage_path(entry: &Entry) -> PathBuf {
     entry.path().to_path_buf()
 }
 
-fn utf16(name: &str) -> Vec<u8> {
+fn encode_utf16_le(name: &str) -> Vec<u8> {
     name.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
@@ -114,9 +113,9 @@ fn add_content(
     context: &mut Context,
     depth: usize,
 ) -> Result<(), Fault> {
-    for entry in members(compound, storage, depth)? {
+    for entry in list_members(compound, storage, depth)? {
         if entry.is_stream() {
-            let mut stream = compound.open_stream(path(&entry))?;
+            let mut stream = compound.open_stream(storage_path(&entry))?;
             let mut buffer = vec![0; 1 << 16];
             loop {
                 let count = stream.read(&mut buffer)?;
@@ -139,10 +138,10 @@ fn add_metadata(
     context: &mut Context,
     depth: usize,
 ) -> Result<(), Fault> {
-    describe(storage, context);
-    for entry in members(compound, storage, depth)? {
+    add_entry_metadata(storage, context);
+    for entry in list_members(compound, storage, depth)? {
         if entry.is_stream() {
-            describe(&entry, context);
+            add_entry_metadata(&entry, context);
         } else {
             add_metadata(compound, &entry, context, depth + 1)?;
         }
@@ -150,9 +149,9 @@ fn add_metadata(
     Ok(())
 }
 
-fn describe(entry: &Entry, context: &mut Context) {
+fn add_entry_metadata(entry: &Entry, context: &mut Context) {
     if !entry.is_root() {
-        context.update(&utf16(entry.name()));
+        context.update(&encode_utf16_le(entry.name()));
     }
     if entry.is_stream() {
         // The lower half of the size.
@@ -162,13 +161,13 @@ fn describe(entry: &Entry, context: &mut Context) {
     }
     context.update(&entry.state_bits().to_le_bytes());
     if !entry.is_root() {
-        context.update(&filetime(entry.created()));
-        context.update(&filetime(entry.modified()));
+        context.update(&to_filetime(entry.created()));
+        context.update(&to_filetime(entry.modified()));
     }
 }
 
 /// Tenths of microseconds since 1601, as the file holds them.
-fn filetime(time: SystemTime) -> [u8; 8] {
+fn to_filetime(time: SystemTime) -> [u8; 8] {
     const SECONDS_TO_1970: u64 = 11_644_473_600;
     let start = SystemTime::UNIX_EPOCH - Duration::from_secs(SECONDS_TO_1970);
     let since = time.duration_since(start).unwrap_or_default();

@@ -6,7 +6,7 @@ use der::oid::ObjectIdentifier;
 
 use super::code::{Code, Fault};
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::verify::chain::{Certificate, kind};
+use crate::verify::chain::{Certificate, find_attribute_type};
 
 /// `O=Microsoft Corporation`, `CN=…,O=…`, or any other part of a subject, in any order.
 ///
@@ -39,8 +39,9 @@ impl FromStr for Publisher {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = |why: String| PublisherError { text: text.to_owned(), why };
         let mut wanted: Vec<(String, ObjectIdentifier, Vec<String>)> = Vec::new();
-        for (key, value) in parts(text).map_err(|why| error(why.to_owned()))? {
-            let oid = kind(&key).ok_or_else(|| error(format!("`{key}` is no attribute of a name")))?;
+        for (key, value) in parse_parts(text).map_err(|why| error(why.to_owned()))? {
+            let oid = find_attribute_type(&key)
+                .ok_or_else(|| error(format!("`{key}` is no attribute of a name")))?;
             if value.is_empty() {
                 return Err(error(format!("`{key}` has no value")));
             }
@@ -62,15 +63,16 @@ impl Publisher {
         &self.text
     }
 
-    pub(crate) fn check(&self, leaf: &Certificate<'_>) -> Result<(), Fault> {
+    pub(crate) fn check_certificate(&self, leaf: &Certificate<'_>) -> Result<(), Fault> {
         for (key, oid, wanted) in &self.wanted {
             let mut found = leaf.subject_values(*oid);
             found.sort();
             if found != *wanted {
                 let subject = leaf.subject();
                 let wanted = wanted.join("`, `");
-                return Err(Code::Publisher
-                    .because(format!("the signer is `{subject}`; its {key} is not exactly `{wanted}`")));
+                return Err(Code::Publisher.with_message(format!(
+                    "the signer is `{subject}`; its {key} is not exactly `{wanted}`"
+                )));
             }
         }
         Ok(())
@@ -78,7 +80,7 @@ impl Publisher {
 }
 
 /// `key=value` parts. A value stands plain, with `\` before what is special, or in quotes.
-fn parts(text: &str) -> Result<Vec<(String, String)>, &'static str> {
+fn parse_parts(text: &str) -> Result<Vec<(String, String)>, &'static str> {
     let mut found = Vec::new();
     let mut letters = text.chars().peekable();
     loop {

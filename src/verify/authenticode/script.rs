@@ -23,17 +23,17 @@ const UTF16: &[u8] = &[0xff, 0xfe];
 const BEGIN: &str = "# SIG # Begin signature block";
 const END: &str = "# SIG # End signature block";
 
-pub(crate) fn read(source: &mut dyn Source) -> Result<Script, Fault> {
-    let text = decoded(&source::whole(source)?)?;
-    let (signed, signature) = parts(&text)?;
-    Ok(Script { text: utf16(signed), signature })
+pub(crate) fn read_script(source: &mut dyn Source) -> Result<Script, Fault> {
+    let text = decode_text(&source::read_all(source)?)?;
+    let (signed, signature) = split_signature(&text)?;
+    Ok(Script { text: encode_utf16_le(signed), signature })
 }
 
 /// The script as it was before it was signed, in the bytes that it had; itself where it is unsigned.
-pub(crate) fn unsigned(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
-    let text = decoded(bytes)?;
-    match parts(&text) {
-        Ok((signed, _)) if bytes.starts_with(UTF16) => Ok(utf16(signed)),
+pub(crate) fn strip_signature(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
+    let text = decode_text(bytes)?;
+    match split_signature(&text) {
+        Ok((signed, _)) if bytes.starts_with(UTF16) => Ok(encode_utf16_le(signed)),
         Ok((signed, _)) => Ok(signed.as_bytes().to_vec()),
         Err(fault) if fault.code == Code::Unsigned => Ok(bytes.to_vec()),
         Err(fault) => Err(fault),
@@ -41,43 +41,43 @@ pub(crate) fn unsigned(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
 }
 
 /// What is signed, and the signature.
-fn parts(text: &str) -> Result<(&str, Vec<u8>), Fault> {
-    let mut begins = starts(text, BEGIN);
+fn split_signature(text: &str) -> Result<(&str, Vec<u8>), Fault> {
+    let mut begins = find_lines(text, BEGIN);
     let Some(begin) = begins.next() else {
         // An end without a beginning is no unsigned script.
-        return Err(match starts(text, END).next() {
-            Some(_) => block("it ends without having begun"),
-            None => Code::Unsigned.because("no embedded signature"),
+        return Err(match find_lines(text, END).next() {
+            Some(_) => block_fault("it ends without having begun"),
+            None => Code::Unsigned.with_message("no embedded signature"),
         });
     };
     if begins.next().is_some() {
-        return Err(Code::SeveralSignatures.because("the script has several signature blocks"));
+        return Err(Code::SeveralSignatures.with_message("the script has several signature blocks"));
     }
     let Some(signed) = text[..begin].strip_suffix("\r\n") else {
-        return Err(block("no CRLF stands before it"));
+        return Err(block_fault("no CRLF stands before it"));
     };
-    Ok((signed, block_of(&text[begin..])?))
+    Ok((signed, parse_block(&text[begin..])?))
 }
 
-fn utf16(text: &str) -> Vec<u8> {
+fn encode_utf16_le(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
 impl Script {
     pub(crate) fn digest(&self, algorithm: Algorithm) -> Vec<u8> {
-        algorithm.of(&self.text)
+        algorithm.digest_bytes(&self.text)
     }
 }
 
 /// Places of the lines that start so.
-fn starts<'a>(text: &'a str, line: &'a str) -> impl Iterator<Item = usize> + 'a {
+fn find_lines<'a>(text: &'a str, line: &'a str) -> impl Iterator<Item = usize> + 'a {
     let places = text.match_indices(line).map(|(place, _)| place);
     places.filter(|place| text[..*place].chars().next_back().is_none_or(|last| matches!(last, '\n' | '\r')))
 }
 
 /// Every encoding in which Windows PowerShell and this program read the same text.
-fn decoded(bytes: &[u8]) -> Result<String, Fault> {
-    let wrong = |why: &str| Code::Encoding.because(format!("the script's text cannot be read: {why}"));
+fn decode_text(bytes: &[u8]) -> Result<String, Fault> {
+    let wrong = |why: &str| Code::Encoding.with_message(format!("the script's text cannot be read: {why}"));
     if bytes.starts_with(&[0xfe, 0xff]) {
         return Err(wrong("it is UTF-16 in big-endian order"));
     }
@@ -94,41 +94,41 @@ fn decoded(bytes: &[u8]) -> Result<String, Fault> {
 }
 
 /// The signature in a block, with nothing else in it or after it.
-fn block_of(text: &str) -> Result<Vec<u8>, Fault> {
+fn parse_block(text: &str) -> Result<Vec<u8>, Fault> {
     let mut lines = text.split_inclusive('\n');
     let bare =
         |line: &str| line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
     if lines.next().and_then(bare).as_deref() != Some(BEGIN) {
-        return Err(block("its first line goes on"));
+        return Err(block_fault("its first line goes on"));
     }
     let mut base64 = String::new();
     loop {
-        let line = lines.next().ok_or_else(|| block("it has no end"))?;
+        let line = lines.next().ok_or_else(|| block_fault("it has no end"))?;
         let content = bare(line).unwrap_or_else(|| line.to_owned());
         if content == END {
             break;
         }
         if let Some(rest) = content.strip_prefix(END) {
-            return Err(after(rest));
+            return Err(trailing_text_fault(rest));
         }
         let part = content.strip_prefix("# ").filter(|part| !part.is_empty());
         let part = part.filter(|part| {
             part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
         });
-        base64 += part.ok_or_else(|| block("a line in it is no part of a signature"))?;
+        base64 += part.ok_or_else(|| block_fault("a line in it is no part of a signature"))?;
     }
     let rest: String = lines.collect();
     if !rest.chars().all(|letter| matches!(letter, ' ' | '\t' | '\r' | '\n')) {
-        return Err(after(&rest));
+        return Err(trailing_text_fault(&rest));
     }
-    STANDARD.decode(base64).map_err(|_| block("it is no base64"))
+    STANDARD.decode(base64).map_err(|_| block_fault("it is no base64"))
 }
 
-fn block(why: &str) -> Fault {
-    Code::SignatureBlock.because(format!("the signature block is wrong: {why}"))
+fn block_fault(why: &str) -> Fault {
+    Code::SignatureBlock.with_message(format!("the signature block is wrong: {why}"))
 }
 
-fn after(rest: &str) -> Fault {
+fn trailing_text_fault(rest: &str) -> Fault {
     let count = rest.trim().chars().count();
-    Code::TextAfterSignature.because(format!("{count} letters follow the signature block, unsigned"))
+    Code::TextAfterSignature.with_message(format!("{count} letters follow the signature block, unsigned"))
 }

@@ -19,7 +19,7 @@ pub struct SignedBy {
 }
 
 impl SignedBy {
-    pub(super) fn of(shown: &Shown<'_>) -> Self {
+    pub(super) fn from_signature(shown: &Shown<'_>) -> Self {
         Self {
             subject: shown.leaf.subject(),
             leaf: shown.leaf.der.to_vec(),

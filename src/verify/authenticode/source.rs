@@ -16,18 +16,20 @@ pub(crate) const LIMIT: u64 = 32 << 20;
 
 impl From<std::io::Error> for Fault {
     fn from(error: std::io::Error) -> Self {
-        Code::Unreadable.because(format!("the file cannot be read: {error}"))
+        Code::Unreadable.with_message(format!("the file cannot be read: {error}"))
     }
 }
 
-pub(crate) fn length(source: &mut dyn Source) -> Result<u64, Fault> {
+pub(crate) fn measure_length(source: &mut dyn Source) -> Result<u64, Fault> {
     Ok(source.seek(SeekFrom::End(0))?)
 }
 
 /// Bytes at a place; fewer where the file ends.
-pub(crate) fn at(source: &mut dyn Source, start: u64, count: u64) -> Result<Vec<u8>, Fault> {
+pub(crate) fn read_at(source: &mut dyn Source, start: u64, count: u64) -> Result<Vec<u8>, Fault> {
     if count > LIMIT {
-        return Err(Code::TooLarge.because(format!("a part of {count} bytes is over the limit of {LIMIT}")));
+        return Err(
+            Code::TooLarge.with_message(format!("a part of {count} bytes is over the limit of {LIMIT}"))
+        );
     }
     source.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
@@ -35,13 +37,13 @@ pub(crate) fn at(source: &mut dyn Source, start: u64, count: u64) -> Result<Vec<
     Ok(bytes)
 }
 
-pub(crate) fn whole(source: &mut dyn Source) -> Result<Vec<u8>, Fault> {
-    let length = length(source)?;
-    at(source, 0, length)
+pub(crate) fn read_all(source: &mut dyn Source) -> Result<Vec<u8>, Fault> {
+    let length = measure_length(source)?;
+    read_at(source, 0, length)
 }
 
 /// Adds the bytes from `start` up to `end`.
-pub(crate) fn hash(
+pub(crate) fn hash_range(
     source: &mut dyn Source,
     context: &mut Context,
     start: u64,
@@ -54,7 +56,7 @@ pub(crate) fn hash(
         let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let count = source.read(&mut buffer[..wanted])?;
         if count == 0 {
-            return Err(Code::Unreadable.because("the file ends early"));
+            return Err(Code::Unreadable.with_message("the file ends early"));
         }
         context.update(&buffer[..count]);
         left -= count as u64;

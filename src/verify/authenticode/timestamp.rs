@@ -11,7 +11,7 @@ use super::cms::{SignedData, Signer};
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
 use super::tlv::{self, Element, Malformed};
-use crate::verify::chain::{self, Certificate, Purpose, Question, instant, oid};
+use crate::verify::chain::{self, Certificate, Purpose, Question, format_time, oid};
 
 /// A time that a timestamp proves, or only claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ enum Token<'a> {
 }
 
 /// The only timestamp of a signature.
-fn token<'a>(signer: &Signer<'a>) -> Result<Option<Token<'a>>, Fault> {
+fn find_token<'a>(signer: &Signer<'a>) -> Result<Option<Token<'a>>, Fault> {
     let tokens = signer.unsigned_values(oid::TIMESTAMP_TOKEN).into_iter().map(Token::Rfc3161);
     let older = signer.unsigned_values(oid::COUNTERSIGNATURE).into_iter().map(Token::Countersignature);
     let all: Vec<Token<'_>> = tokens.chain(older).collect();
@@ -38,29 +38,29 @@ fn token<'a>(signer: &Signer<'a>) -> Result<Option<Token<'a>>, Fault> {
         [token] => Ok(Some(*token)),
         several => {
             let count = several.len();
-            Err(Code::TimestampSeveral.because(format!("the signature has {count} timestamps, not one")))
+            Err(Code::TimestampSeveral.with_message(format!("the signature has {count} timestamps, not one")))
         }
     }
 }
 
 /// The time that a signature's timestamp proves.
-pub(crate) fn prove(data: &SignedData<'_>, policy: &Policy) -> Result<Option<Stamp>, Fault> {
-    let Some(token) = token(&data.signer)? else { return Ok(None) };
+pub(crate) fn prove_time(data: &SignedData<'_>, policy: &Policy) -> Result<Option<Stamp>, Fault> {
+    let Some(token) = find_token(&data.signer)? else { return Ok(None) };
     let stamp = match token {
-        Token::Rfc3161(token) => rfc3161(token, data.signer.signature, policy),
-        Token::Countersignature(signer) => countersignature(signer, data, policy),
+        Token::Rfc3161(token) => verify_token(token, data.signer.signature, policy),
+        Token::Countersignature(signer) => verify_countersignature(signer, data, policy),
     };
-    let stamp = stamp.map_err(Fault::of_timestamp)?;
+    let stamp = stamp.map_err(Fault::for_timestamp)?;
     if stamp.at > policy.at {
-        let (at, now) = (instant(stamp.at), instant(policy.at));
-        return Err(Code::TimestampFuture.because(format!("the timestamp is of {at}, after {now}")));
+        let (at, now) = (format_time(stamp.at), format_time(policy.at));
+        return Err(Code::TimestampFuture.with_message(format!("the timestamp is of {at}, after {now}")));
     }
     Ok(Some(stamp))
 }
 
 /// The time that a timestamp claims, unproven.
-pub(crate) fn claimed(signer: &Signer<'_>) -> Option<UnixTime> {
-    match token(signer).ok()?? {
+pub(crate) fn read_claimed_time(signer: &Signer<'_>) -> Option<UnixTime> {
+    match find_token(signer).ok()?? {
         Token::Rfc3161(token) => {
             let data = SignedData::parse(token.whole).ok()?;
             Info::parse(data.content).ok().map(|info| info.at)
@@ -69,54 +69,58 @@ pub(crate) fn claimed(signer: &Signer<'_>) -> Option<UnixTime> {
     }
 }
 
-fn rfc3161(token: Element<'_>, signature: &[u8], policy: &Policy) -> Result<Stamp, Fault> {
+fn verify_token(token: Element<'_>, signature: &[u8], policy: &Policy) -> Result<Stamp, Fault> {
     let data = SignedData::parse(token.whole)?;
     if data.content_type != oid::TIMESTAMP_INFO || data.content.tag != tlv::OCTET_STRING {
-        return Err(Code::WrongContent.because("it is no RFC 3161 token"));
+        return Err(Code::WrongContent.with_message("it is no RFC 3161 token"));
     }
     let info = Info::parse(data.content)?;
-    accepted(info.algorithm, policy)?;
-    if info.algorithm.of(signature) != info.imprint {
-        return Err(Code::TimestampImprint.because("it is of another signature"));
+    check_algorithm(info.algorithm, policy)?;
+    if info.algorithm.digest_bytes(signature) != info.imprint {
+        return Err(Code::TimestampImprint.with_message("it is of another signature"));
     }
     let leaf = data.leaf()?;
-    data.signer.check(data.content_type, data.content.body, &leaf)?;
-    believed(&data.signer, &leaf, &data.certificates, info.at, policy)?;
+    data.signer.verify_content(data.content_type, data.content.body, &leaf)?;
+    check_chain(&data.signer, &leaf, &data.certificates, info.at, policy)?;
     Ok(Stamp { at: info.at, signer: leaf.subject(), form: "RFC 3161" })
 }
 
 /// A signer of the signature's bytes, with its certificates beside those of the signature.
-fn countersignature(signer: Element<'_>, data: &SignedData<'_>, policy: &Policy) -> Result<Stamp, Fault> {
+fn verify_countersignature(
+    signer: Element<'_>,
+    data: &SignedData<'_>,
+    policy: &Policy,
+) -> Result<Stamp, Fault> {
     let signer = Signer::parse(&signer)?;
-    let leaf = signer.certificate(&data.certificates)?;
-    signer.check(oid::DATA, data.signer.signature, &leaf).map_err(|fault| match fault.code {
-        Code::MessageDigest => Code::TimestampImprint.because("it is of another signature"),
+    let leaf = signer.find_certificate(&data.certificates)?;
+    signer.verify_content(oid::DATA, data.signer.signature, &leaf).map_err(|fault| match fault.code {
+        Code::MessageDigest => Code::TimestampImprint.with_message("it is of another signature"),
         _ => fault,
     })?;
     let at = signing_time(&signer)?;
-    believed(&signer, &leaf, &data.certificates, at, policy)?;
+    check_chain(&signer, &leaf, &data.certificates, at, policy)?;
     Ok(Stamp { at, signer: leaf.subject(), form: "PKCS#9" })
 }
 
-fn accepted(algorithm: Algorithm, policy: &Policy) -> Result<(), Fault> {
+fn check_algorithm(algorithm: Algorithm, policy: &Policy) -> Result<(), Fault> {
     if algorithm == Algorithm::Sha1 && !policy.allow_sha1 {
-        return Err(Code::Sha1.because("its digest is SHA-1, which the policy does not allow"));
+        return Err(Code::Sha1.with_message("its digest is SHA-1, which the policy does not allow"));
     }
     Ok(())
 }
 
 /// The chain of a timestamp held at the time that it names.
-fn believed(
+fn check_chain(
     signer: &Signer<'_>,
     leaf: &Certificate<'_>,
     certificates: &[&[u8]],
     at: UnixTime,
     policy: &Policy,
 ) -> Result<(), Fault> {
-    accepted(signer.digest, policy)?;
+    check_algorithm(signer.digest, policy)?;
     let purpose = Purpose::Timestamping;
     let question = Question { roots: &policy.timestamp_roots, purpose, at, allow_sha1: policy.allow_sha1 };
-    chain::build(leaf, certificates, question)?;
+    chain::build_chain(leaf, certificates, question)?;
     Ok(())
 }
 
@@ -129,7 +133,7 @@ struct Info<'a> {
 
 impl<'a> Info<'a> {
     fn parse(content: Element<'a>) -> Result<Self, Fault> {
-        let mut info = tlv::only(content.body, tlv::SEQUENCE, "TSTInfo")?.inner();
+        let mut info = tlv::parse_single(content.body, tlv::SEQUENCE, "TSTInfo")?.inner();
         if info.expect(tlv::INTEGER, "TSTInfo version")?.body != [1] {
             return Err(Malformed("TSTInfo version").into());
         }
@@ -139,27 +143,27 @@ impl<'a> Info<'a> {
         let digest = imprint.expect(tlv::OCTET_STRING, "messageImprint")?.body;
         imprint.finish("messageImprint")?;
         info.expect(tlv::INTEGER, "TSTInfo serialNumber")?;
-        let at = generalized(info.expect(tlv::GENERALIZED_TIME, "genTime")?.body)?;
+        let at = parse_generalized_time(info.expect(tlv::GENERALIZED_TIME, "genTime")?.body)?;
         Ok(Self { algorithm, imprint: digest, at })
     }
 }
 
 fn signing_time(signer: &Signer<'_>) -> Result<UnixTime, Fault> {
     let value = signer.signed_value(oid::SIGNING_TIME)?;
-    let value = value.ok_or_else(|| Code::SignedAttributes.because("it does not say its time"))?;
+    let value = value.ok_or_else(|| Code::SignedAttributes.with_message("it does not say its time"))?;
     match value.tag {
-        tlv::GENERALIZED_TIME => Ok(generalized(value.body)?),
+        tlv::GENERALIZED_TIME => Ok(parse_generalized_time(value.body)?),
         // RFC 5280: years from 50 on are of the last century.
         tlv::UTC_TIME => {
             let century: &[u8] = if value.body.first() >= Some(&b'5') { b"19" } else { b"20" };
-            Ok(generalized(&[century, value.body].concat())?)
+            Ok(parse_generalized_time(&[century, value.body].concat())?)
         }
         _ => Err(Malformed("signingTime").into()),
     }
 }
 
 /// `YYYYMMDDhhmmss[.f]Z`. A fraction is cut off.
-fn generalized(text: &[u8]) -> Result<UnixTime, Malformed> {
+fn parse_generalized_time(text: &[u8]) -> Result<UnixTime, Malformed> {
     const WHAT: Malformed = Malformed("its time");
     let text = std::str::from_utf8(text).map_err(|_| WHAT)?.strip_suffix('Z').ok_or(WHAT)?;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));

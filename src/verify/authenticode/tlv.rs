@@ -16,7 +16,7 @@ pub(crate) const SEQUENCE: u8 = 0x30;
 pub(crate) const SET: u8 = 0x31;
 
 /// Constructed and context-specific.
-pub(crate) const fn context(number: u8) -> u8 {
+pub(crate) const fn context_tag(number: u8) -> u8 {
     0xa0 | number
 }
 
@@ -37,7 +37,7 @@ impl<'a> Element<'a> {
         Elements { rest: self.body }
     }
 
-    pub(crate) fn oid(&self, what: &'static str) -> Result<ObjectIdentifier, Malformed> {
+    pub(crate) fn parse_oid(&self, what: &'static str) -> Result<ObjectIdentifier, Malformed> {
         ObjectIdentifier::from_bytes(self.body).map_err(|_| Malformed(what))
     }
 }
@@ -58,7 +58,7 @@ impl<'a> Elements<'a> {
     }
 
     pub(crate) fn next(&mut self, what: &'static str) -> Result<Element<'a>, Malformed> {
-        let element = first(self.rest).ok_or(Malformed(what))?;
+        let element = parse_first(self.rest).ok_or(Malformed(what))?;
         self.rest = &self.rest[element.whole.len()..];
         Ok(element)
     }
@@ -68,7 +68,11 @@ impl<'a> Elements<'a> {
     }
 
     /// The next element where it has this tag.
-    pub(crate) fn optional(&mut self, tag: u8, what: &'static str) -> Result<Option<Element<'a>>, Malformed> {
+    pub(crate) fn next_if_tag(
+        &mut self,
+        tag: u8,
+        what: &'static str,
+    ) -> Result<Option<Element<'a>>, Malformed> {
         if self.rest.first() == Some(&tag) { self.next(what).map(Some) } else { Ok(None) }
     }
 
@@ -76,7 +80,7 @@ impl<'a> Elements<'a> {
         if self.rest.is_empty() { Ok(()) } else { Err(Malformed(what)) }
     }
 
-    pub(crate) fn all(mut self, what: &'static str) -> Result<Vec<Element<'a>>, Malformed> {
+    pub(crate) fn collect_elements(mut self, what: &'static str) -> Result<Vec<Element<'a>>, Malformed> {
         let mut found = Vec::new();
         while !self.is_empty() {
             found.push(self.next(what)?);
@@ -86,7 +90,7 @@ impl<'a> Elements<'a> {
 }
 
 /// The element at the start of the bytes, whatever comes after it.
-pub(crate) fn first(bytes: &[u8]) -> Option<Element<'_>> {
+pub(crate) fn parse_first(bytes: &[u8]) -> Option<Element<'_>> {
     let mut reader = SliceReader::new(bytes).ok()?;
     let header = reader.peek_header().ok()?;
     let whole = reader.tlv_bytes().ok()?;
@@ -96,7 +100,11 @@ pub(crate) fn first(bytes: &[u8]) -> Option<Element<'_>> {
 }
 
 /// The only element of the bytes.
-pub(crate) fn only<'a>(bytes: &'a [u8], tag: u8, what: &'static str) -> Result<Element<'a>, Malformed> {
+pub(crate) fn parse_single<'a>(
+    bytes: &'a [u8],
+    tag: u8,
+    what: &'static str,
+) -> Result<Element<'a>, Malformed> {
     let mut elements = Elements::new(bytes);
     let element = elements.expect(tag, what)?;
     elements.finish(what)?;

@@ -8,7 +8,7 @@ use x509_cert::name::Name;
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
 use super::{ChainError, oid};
-use crate::embedded::sha256;
+use crate::embedded::sha256_hex;
 
 /// A certificate with the bytes it was read from.
 #[derive(Debug, Clone)]
@@ -29,25 +29,28 @@ impl<'a> Certificate<'a> {
     /// The subject as text, the most specific part first.
     #[must_use]
     pub fn subject(&self) -> String {
-        text(&self.parsed.tbs_certificate.subject)
+        format_name(&self.parsed.tbs_certificate.subject)
     }
 
     #[must_use]
     pub fn issuer(&self) -> String {
-        text(&self.parsed.tbs_certificate.issuer)
+        format_name(&self.parsed.tbs_certificate.issuer)
     }
 
     /// Values of one attribute of the subject.
     #[must_use]
     pub fn subject_values(&self, kind: ObjectIdentifier) -> Vec<String> {
         let parts = self.parsed.tbs_certificate.subject.0.iter().flat_map(|part| part.0.iter());
-        parts.filter(|attribute| attribute.oid == kind).map(|attribute| string(&attribute.value)).collect()
+        parts
+            .filter(|attribute| attribute.oid == kind)
+            .map(|attribute| decode_string(&attribute.value))
+            .collect()
     }
 
     /// Of the whole certificate, lower case.
     #[must_use]
     pub fn sha256(&self) -> String {
-        sha256(self.der)
+        sha256_hex(self.der)
     }
 
     /// Whether issuer (as DER) and serial number (its bytes as they stand) are this certificate's.
@@ -135,10 +138,10 @@ impl<'a> Certificate<'a> {
 }
 
 /// A name as publishers are written: `CN=…,O=…,C=…`.
-fn text(name: &Name) -> String {
+fn format_name(name: &Name) -> String {
     let mut parts = Vec::new();
     for attribute in name.0.iter().rev().flat_map(|part| part.0.iter()) {
-        parts.push(format!("{}={}", key(attribute.oid), escaped(&string(&attribute.value))));
+        parts.push(format!("{}={}", key(attribute.oid), escape_value(&decode_string(&attribute.value))));
     }
     parts.join(",")
 }
@@ -165,12 +168,12 @@ fn key(kind: ObjectIdentifier) -> String {
 }
 
 /// The type that a key of a written name means.
-pub(crate) fn kind(key: &str) -> Option<ObjectIdentifier> {
+pub(crate) fn find_attribute_type(key: &str) -> Option<ObjectIdentifier> {
     let known = KEYS.iter().find(|(name, _)| name.eq_ignore_ascii_case(key));
     known.map(|(_, oid)| *oid).or_else(|| key.parse().ok())
 }
 
-fn escaped(value: &str) -> String {
+fn escape_value(value: &str) -> String {
     let mut text = String::new();
     for (position, letter) in value.chars().enumerate() {
         let edge = position == 0 || position + 1 == value.chars().count();
@@ -182,22 +185,22 @@ fn escaped(value: &str) -> String {
     text
 }
 
-fn string(value: &der::Any) -> String {
+fn decode_string(value: &der::Any) -> String {
     let known = match value.tag() {
         Tag::Utf8String => Utf8StringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
         Tag::PrintableString => PrintableStringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
         Tag::Ia5String => Ia5StringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
         Tag::TeletexString => TeletexStringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
-        Tag::BmpString => bmp(value.value()),
+        Tag::BmpString => decode_bmp(value.value()),
         _ => None,
     };
     known.unwrap_or_else(|| {
-        let hex = crate::embedded::hex(value.value());
+        let hex = crate::embedded::encode_hex(value.value());
         format!("#{hex}")
     })
 }
 
-fn bmp(bytes: &[u8]) -> Option<String> {
+fn decode_bmp(bytes: &[u8]) -> Option<String> {
     if !bytes.len().is_multiple_of(2) {
         return None;
     }

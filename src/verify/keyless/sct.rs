@@ -23,12 +23,12 @@ struct Promise<'a> {
     signature: &'a [u8],
 }
 
-fn wrong(reason: &str) -> ProofError {
+fn sct_error(reason: &str) -> ProofError {
     ProofError::new("keyless-log", format!("the certificate's promise by a certificate log: {reason}"))
 }
 
 /// When the certificate was logged. None where the trusted root names no certificate log.
-pub(super) fn logged(
+pub(super) fn verify_sct(
     certificate: &Certificate,
     issuer: &[u8],
     root: &TrustedRoot,
@@ -40,8 +40,8 @@ pub(super) fn logged(
     let extension = extensions
         .iter()
         .find(|extension| extension.extn_id == PROMISES)
-        .ok_or_else(|| wrong("there is none"))?;
-    let promise = promise(extension.extn_value.as_bytes()).ok_or_else(|| wrong("it cannot be read"))?;
+        .ok_or_else(|| sct_error("there is none"))?;
+    let promise = parse_sct(extension.extn_value.as_bytes()).ok_or_else(|| sct_error("it cannot be read"))?;
     let time = Duration::from_millis(promise.time);
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     let key = root
@@ -54,16 +54,17 @@ pub(super) fn logged(
                 range.start.as_second() <= seconds && range.end.is_none_or(|end| seconds <= end.as_second())
             })
         })
-        .ok_or_else(|| wrong("the trusted root does not know that log for that time"))?;
+        .ok_or_else(|| sct_error("the trusted root does not know that log for that time"))?;
     let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, key.raw_bytes.as_bytes())
-        .map_err(|_| wrong("the log's key is not one that is known here"))?;
-    let signed = signed(certificate, issuer, &promise).ok_or_else(|| wrong("it cannot be computed"))?;
-    key.verify_sig(&signed, promise.signature).map_err(|_| wrong("it is not for this certificate"))?;
+        .map_err(|_| sct_error("the log's key is not one that is known here"))?;
+    let signed =
+        build_signed_data(certificate, issuer, &promise).ok_or_else(|| sct_error("it cannot be computed"))?;
+    key.verify_sig(&signed, promise.signature).map_err(|_| sct_error("it is not for this certificate"))?;
     Ok(Some(time))
 }
 
 /// What the log signed: the certificate without the promise, and its issuer's key.
-fn signed(certificate: &Certificate, issuer: &[u8], promise: &Promise<'_>) -> Option<Vec<u8>> {
+fn build_signed_data(certificate: &Certificate, issuer: &[u8], promise: &Promise<'_>) -> Option<Vec<u8>> {
     let mut before = certificate.tbs_certificate.clone();
     before.extensions.as_mut()?.retain(|extension| extension.extn_id != PROMISES);
     let before = before.to_der().ok()?;
@@ -79,16 +80,16 @@ fn signed(certificate: &Certificate, issuer: &[u8], promise: &Promise<'_>) -> Op
 }
 
 /// Exactly one promise, as Fulcio asks for, with nothing behind it.
-fn promise(extension: &[u8]) -> Option<Promise<'_>> {
-    let list = octets(extension)?;
-    let (list, []) = sized(list)? else { return None };
-    let (promise, []) = sized(list)? else { return None };
+fn parse_sct(extension: &[u8]) -> Option<Promise<'_>> {
+    let list = parse_octet_string(extension)?;
+    let (list, []) = split_prefixed(list)? else { return None };
+    let (promise, []) = split_prefixed(list)? else { return None };
     let (version, rest) = promise.split_first()?;
     let (log, rest) = rest.split_at_checked(32)?;
     let (time, rest) = rest.split_first_chunk::<8>()?;
-    let (extensions, rest) = sized(rest)?;
+    let (extensions, rest) = split_prefixed(rest)?;
     let (algorithm, rest) = rest.split_first_chunk::<2>()?;
-    let (signature, []) = sized(rest)? else { return None };
+    let (signature, []) = split_prefixed(rest)? else { return None };
     (*version == 0 && *algorithm == ECDSA_WITH_SHA256).then(|| Promise {
         log,
         time: u64::from_be_bytes(*time),
@@ -98,13 +99,13 @@ fn promise(extension: &[u8]) -> Option<Promise<'_>> {
 }
 
 /// The content of a DER octet string.
-fn octets(bytes: &[u8]) -> Option<&[u8]> {
+fn parse_octet_string(bytes: &[u8]) -> Option<&[u8]> {
     use der::Decode as _;
     let any = der::asn1::AnyRef::from_der(bytes).ok()?;
     (bytes.first() == Some(&OCTET_STRING)).then(|| any.value())
 }
 
-fn sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_prefixed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<2>()?;
     rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))
 }

@@ -1,6 +1,6 @@
 //! A key with its users, subkeys and signatures (RFC 9580, 10.1).
 
-use super::packets::{dearmor_keyring, malformed, private_key, split_packets};
+use super::packets::{dearmor_keyring, malformed_error, private_key_error, split_packets};
 use super::public_key::PublicKey;
 use super::signature::Signature;
 use crate::verify::ProofError;
@@ -40,7 +40,7 @@ pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Vec<Certificate>, ProofError
     let mut current: Option<(Certificate, Subject)> = None;
     for (kind, body) in split_packets(&bytes, "keyring")? {
         match (kind, &mut current) {
-            (SECRET_KEY | SECRET_SUBKEY, _) => return Err(private_key()),
+            (SECRET_KEY | SECRET_SUBKEY, _) => return Err(private_key_error()),
             (PUBLIC_KEY, _) => {
                 certificates.extend(current.take().map(|(certificate, _)| certificate));
                 let primary = PublicKey::parse(body)?;
@@ -49,7 +49,7 @@ pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Vec<Certificate>, ProofError
             (TRUST, _) | (_, None) => {}
             (SIGNATURE, Some((certificate, subject))) => {
                 let signature = Signature::parse(body)?;
-                certificate.add(signature, subject);
+                certificate.add_signature(signature, subject);
             }
             (USER_ID, Some((certificate, subject))) => {
                 certificate.users.push((body.to_vec(), Vec::new()));
@@ -72,7 +72,7 @@ impl Certificate {
         Self { primary, signatures: Vec::new(), users: Vec::new(), subkeys: Vec::new() }
     }
 
-    fn add(&mut self, signature: Option<Signature>, subject: &Subject) {
+    fn add_signature(&mut self, signature: Option<Signature>, subject: &Subject) {
         let list = match subject {
             Subject::Primary => Some(&mut self.signatures),
             Subject::User => self.users.last_mut().map(|(_, signatures)| signatures),
@@ -90,12 +90,12 @@ pub(super) fn parse_signatures(bytes: &[u8]) -> Result<Vec<Signature>, ProofErro
     let bytes = super::packets::dearmor_signature(bytes)?;
     let packets = split_packets(&bytes, "signature")?;
     if packets.is_empty() {
-        return Err(malformed("there is no signature in it"));
+        return Err(malformed_error("there is no signature in it"));
     }
     let mut signatures = Vec::new();
     for (kind, body) in packets {
         if kind != SIGNATURE {
-            return Err(malformed("there is something else beside the signature"));
+            return Err(malformed_error("there is something else beside the signature"));
         }
         signatures.extend(Signature::parse(body)?);
     }

@@ -7,34 +7,34 @@ use crate::verify::ProofError;
 
 const BEGIN: &str = "-----BEGIN PGP ";
 
-pub(super) fn malformed(message: &str) -> ProofError {
+pub(super) fn malformed_error(message: &str) -> ProofError {
     ProofError::new("openpgp-malformed", message.to_owned())
 }
 
 /// The packets of a detached signature as bytes: nothing else stands around an armored one.
 pub(super) fn dearmor_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let Some(text) = armored_text(bytes) else { return Ok(bytes.to_vec()) };
+    let Some(text) = find_armor(bytes) else { return Ok(bytes.to_vec()) };
     let packets = decode_blocks(text, "SIGNATURE", "signature")?;
     if has_text_outside(text) {
-        return Err(malformed("there is text around the signature"));
+        return Err(malformed_error("there is text around the signature"));
     }
     Ok(packets)
 }
 
 /// The packets of public keys as bytes.
 pub(super) fn dearmor_keyring(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let Some(text) = armored_text(bytes) else { return Ok(bytes.to_vec()) };
+    let Some(text) = find_armor(bytes) else { return Ok(bytes.to_vec()) };
     if text.contains("-----BEGIN PGP PRIVATE KEY") {
-        return Err(private_key());
+        return Err(private_key_error());
     }
     decode_blocks(text, "PUBLIC KEY BLOCK", "keyring")
 }
 
-pub(super) fn private_key() -> ProofError {
+pub(super) fn private_key_error() -> ProofError {
     ProofError::new("openpgp-key", "it is a private key: give the public one")
 }
 
-fn armored_text(bytes: &[u8]) -> Option<&str> {
+fn find_armor(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| text.contains(BEGIN))
 }
 
@@ -42,10 +42,10 @@ fn decode_blocks(text: &str, label: &str, what: &str) -> Result<Vec<u8>, ProofEr
     let mut packets = Vec::new();
     for block in text.split(BEGIN).skip(1) {
         let Some(block) = block.strip_prefix(label).and_then(|block| block.strip_prefix("-----")) else {
-            return Err(malformed(&format!("the {what} has no armor of a `PGP {label}`")));
+            return Err(malformed_error(&format!("the {what} has no armor of a `PGP {label}`")));
         };
         let decoded = decode_block(block, &format!("-----END PGP {label}-----"));
-        packets.extend(decoded.ok_or_else(|| malformed(&format!("the {what} is cut or damaged")))?);
+        packets.extend(decoded.ok_or_else(|| malformed_error(&format!("the {what} is cut or damaged")))?);
     }
     Ok(packets)
 }
@@ -93,40 +93,40 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number of `width` bytes, the highest first.
-    pub(super) fn number(&mut self, width: usize) -> Option<usize> {
+    pub(super) fn read_number(&mut self, width: usize) -> Option<usize> {
         Some(self.take(width)?.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
     }
 
-    pub(super) fn byte(&mut self) -> Option<u8> {
+    pub(super) fn read_byte(&mut self) -> Option<u8> {
         self.take(1).map(|bytes| bytes[0])
     }
 
     /// A multiprecision integer (RFC 9580, 3.2).
-    pub(super) fn integer(&mut self) -> Option<&'a [u8]> {
-        let bits = self.number(2)?;
+    pub(super) fn read_integer(&mut self) -> Option<&'a [u8]> {
+        let bits = self.read_number(2)?;
         self.take(bits.div_ceil(8))
     }
 
     /// A length of one, two or five bytes (RFC 9580, 4.2.1 and 5.2.3.7). `first_of_two` is the end of
     /// the first bytes that begin one of two: partial lengths of packets are for data alone.
-    pub(super) fn length(&mut self, end_of_two: u8) -> Option<usize> {
-        let first = self.byte()?;
+    pub(super) fn read_length(&mut self, end_of_two: u8) -> Option<usize> {
+        let first = self.read_byte()?;
         match first {
             0..192 => Some(usize::from(first)),
-            255 => self.number(4),
+            255 => self.read_number(4),
             _ if first < end_of_two => {
-                Some(((usize::from(first) - 192) << 8) + usize::from(self.byte()?) + 192)
+                Some(((usize::from(first) - 192) << 8) + usize::from(self.read_byte()?) + 192)
             }
             _ => None,
         }
     }
 
     /// Type and content of the next packet (RFC 9580, 4.2).
-    fn packet(&mut self) -> Option<(u8, &'a [u8])> {
-        let head = self.byte()?;
+    fn read_packet(&mut self) -> Option<(u8, &'a [u8])> {
+        let head = self.read_byte()?;
         let (kind, length) = match head {
-            0xc0.. => (head & 0x3f, self.length(224)?),
-            0x80..0xc0 if head & 3 < 3 => (head >> 2 & 0xf, self.number(1 << (head & 3))?),
+            0xc0.. => (head & 0x3f, self.read_length(224)?),
+            0x80..0xc0 if head & 3 < 3 => (head >> 2 & 0xf, self.read_number(1 << (head & 3))?),
             _ => return None,
         };
         Some((kind, self.take(length)?))
@@ -138,7 +138,9 @@ pub(super) fn split_packets<'a>(bytes: &'a [u8], what: &str) -> Result<Vec<(u8, 
     let mut cursor = Cursor(bytes);
     let mut packets = Vec::new();
     while !cursor.is_empty() {
-        packets.push(cursor.packet().ok_or_else(|| malformed(&format!("the {what} is cut or damaged")))?);
+        packets.push(
+            cursor.read_packet().ok_or_else(|| malformed_error(&format!("the {what} is cut or damaged")))?,
+        );
     }
     Ok(packets)
 }

@@ -6,8 +6,8 @@ use aws_lc_rs::signature::{ParsedPublicKey, VerificationAlgorithm};
 use der::Encode as _;
 use der::asn1::UintRef;
 
-use super::packets::{Cursor, malformed};
-use crate::embedded::hex;
+use super::packets::{Cursor, malformed_error};
+use crate::embedded::encode_hex;
 use crate::verify::ProofError;
 
 const LEAST_RSA_BITS: usize = 2048;
@@ -50,17 +50,17 @@ impl PublicKey {
         if body.first() != Some(&4) {
             return Ok(None);
         }
-        Self::parse_body(body).map(Some).ok_or_else(|| malformed("a key of the keyring is damaged"))
+        Self::parse_body(body).map(Some).ok_or_else(|| malformed_error("a key of the keyring is damaged"))
     }
 
     fn parse_body(body: &[u8]) -> Option<Self> {
         let mut cursor = Cursor(&body[1..]);
-        let created = cursor.number(4)? as u64;
-        let algorithm = cursor.byte()?;
+        let created = cursor.read_number(4)? as u64;
+        let algorithm = cursor.read_byte()?;
         let material = Material::parse(algorithm, &mut cursor)?;
         let mut context = digest::Context::new(&digest::SHA1_FOR_LEGACY_USE_ONLY);
         feed(body, &mut |piece| context.update(piece));
-        let fingerprint = hex(context.finish().as_ref());
+        let fingerprint = encode_hex(context.finish().as_ref());
         Some(Self { body: body.to_vec(), created, algorithm, material, fingerprint })
     }
 
@@ -116,11 +116,14 @@ fn feed(body: &[u8], update: &mut dyn FnMut(&[u8])) {
 impl Material {
     fn parse(algorithm: u8, cursor: &mut Cursor<'_>) -> Option<Self> {
         let material = match algorithm {
-            1 | 3 => Self::Rsa { modulus: cursor.integer()?.to_vec(), exponent: cursor.integer()?.to_vec() },
+            1 | 3 => Self::Rsa {
+                modulus: cursor.read_integer()?.to_vec(),
+                exponent: cursor.read_integer()?.to_vec(),
+            },
             19 | 22 => {
-                let length = cursor.number(1)?;
+                let length = cursor.read_number(1)?;
                 let curve = cursor.take(length)?;
-                let point = cursor.integer()?;
+                let point = cursor.read_integer()?;
                 match (algorithm, curve, point) {
                     (19, P256, _) => Self::Ecdsa { curve: Curve::P256, point: point.to_vec() },
                     (19, P384, _) => Self::Ecdsa { curve: Curve::P384, point: point.to_vec() },
@@ -140,7 +143,7 @@ impl Material {
         match self {
             Self::Rsa { modulus, exponent } => {
                 let key = encode_integers(modulus, exponent)?;
-                let signature = padded(values.integer()?, modulus.len())?;
+                let signature = pad_integer(values.read_integer()?, modulus.len())?;
                 let algorithm: &dyn VerificationAlgorithm = match hash {
                     2 => &check::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY,
                     8 => &check::RSA_PKCS1_2048_8192_SHA256,
@@ -152,15 +155,16 @@ impl Material {
                 key.verify_digest_sig(digest, &signature).ok()?;
             }
             Self::Ecdsa { curve, point } => {
-                let signature = encode_integers(values.integer()?, values.integer()?)?;
-                let key = ParsedPublicKey::new(curve.algorithm(hash)?, point).ok()?;
+                let signature = encode_integers(values.read_integer()?, values.read_integer()?)?;
+                let key = ParsedPublicKey::new(curve.select_verification(hash)?, point).ok()?;
                 key.verify_digest_sig(digest, &signature).ok()?;
             }
             Self::Ed25519(point) => {
                 // Algorithm 27 has 64 bytes, 22 two integers; the integers lose zeros in front.
                 let signature = match values.0.len() {
                     64 => values.take(64)?.to_vec(),
-                    _ => [padded(values.integer()?, 32)?, padded(values.integer()?, 32)?].concat(),
+                    _ => [pad_integer(values.read_integer()?, 32)?, pad_integer(values.read_integer()?, 32)?]
+                        .concat(),
                 };
                 let key = ParsedPublicKey::new(&check::ED25519, point).ok()?;
                 key.verify_sig(digest.as_ref(), &signature).ok()?;
@@ -172,7 +176,7 @@ impl Material {
 }
 
 impl Curve {
-    fn algorithm(self, hash: u8) -> Option<&'static dyn VerificationAlgorithm> {
+    fn select_verification(self, hash: u8) -> Option<&'static dyn VerificationAlgorithm> {
         Some(match (self, hash) {
             (Self::P256, 8) => &check::ECDSA_P256_SHA256_ASN1,
             (Self::P256, 9) => &check::ECDSA_P256_SHA384_ASN1,
@@ -200,6 +204,6 @@ fn encode_integers(first: &[u8], second: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// With the zeros in front that an integer loses.
-fn padded(integer: &[u8], length: usize) -> Option<Vec<u8>> {
+fn pad_integer(integer: &[u8], length: usize) -> Option<Vec<u8>> {
     Some([vec![0; length.checked_sub(integer.len())?], integer.to_vec()].concat())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aws_lc_rs::digest::{self, Context};
 
-use super::packets::{Cursor, malformed};
+use super::packets::{Cursor, malformed_error};
 use super::public_key::PublicKey;
 use crate::verify::ProofError;
 
@@ -62,16 +62,16 @@ impl Signature {
         if packet.first() != Some(&4) {
             return Ok(None);
         }
-        Self::parse_body(packet).map(Some).ok_or_else(|| malformed("a signature is damaged"))
+        Self::parse_body(packet).map(Some).ok_or_else(|| malformed_error("a signature is damaged"))
     }
 
     fn parse_body(packet: &[u8]) -> Option<Self> {
         let mut cursor = Cursor(&packet[1..]);
-        let (kind, algorithm, digest) = (cursor.byte()?, cursor.byte()?, cursor.byte()?);
-        let length = cursor.number(2)?;
+        let (kind, algorithm, digest) = (cursor.read_byte()?, cursor.read_byte()?, cursor.read_byte()?);
+        let length = cursor.read_number(2)?;
         let hashed_subpackets = cursor.take(length)?;
         let hashed = packet.get(..6 + length)?.to_vec();
-        let length = cursor.number(2)?;
+        let length = cursor.read_number(2)?;
         let unhashed_subpackets = cursor.take(length)?;
         let left = cursor.take(2)?.try_into().ok()?;
         let mut signature = Self {
@@ -100,17 +100,17 @@ impl Signature {
     fn read_subpackets(&mut self, bytes: &[u8], is_hashed: bool) -> Option<()> {
         let mut area = Cursor(bytes);
         while !area.is_empty() {
-            let length = area.length(255)?;
+            let length = area.read_length(255)?;
             let mut subpacket = Cursor(area.take(length)?);
-            let kind = subpacket.byte()?;
+            let kind = subpacket.read_byte()?;
             match (kind & 0x7f, is_hashed) {
-                (2, true) => self.created = Some(subpacket.number(4)? as u64),
-                (3, true) => self.lifetime = subpacket.number(4)? as u64,
-                (9, true) => self.key_lifetime = subpacket.number(4)? as u64,
-                (27, true) => self.key_flags = Some(subpacket.byte().unwrap_or(0)),
-                (16, _) => drop(self.issuer_ids.insert(crate::embedded::hex(subpacket.0))),
-                (33, _) if subpacket.byte()? == 4 => {
-                    self.issuer_fingerprints.insert(crate::embedded::hex(subpacket.0));
+                (2, true) => self.created = Some(subpacket.read_number(4)? as u64),
+                (3, true) => self.lifetime = subpacket.read_number(4)? as u64,
+                (9, true) => self.key_lifetime = subpacket.read_number(4)? as u64,
+                (27, true) => self.key_flags = Some(subpacket.read_byte().unwrap_or(0)),
+                (16, _) => drop(self.issuer_ids.insert(crate::embedded::encode_hex(subpacket.0))),
+                (33, _) if subpacket.read_byte()? == 4 => {
+                    self.issuer_fingerprints.insert(crate::embedded::encode_hex(subpacket.0));
                 }
                 (32, _) => self.embedded = Self::parse(subpacket.0).ok()?.map(Box::new),
                 (known, true) if kind & 0x80 != 0 && !KNOWN.contains(&known) => {
@@ -123,7 +123,7 @@ impl Signature {
     }
 
     /// Whether the signature says that it is by this key: by whole fingerprint where it has one.
-    pub(super) fn names(&self, key: &PublicKey) -> bool {
+    pub(super) fn names_key(&self, key: &PublicKey) -> bool {
         if self.issuer_fingerprints.is_empty() {
             return self.issuer_ids.contains(key.id());
         }
@@ -149,7 +149,7 @@ impl Signature {
     }
 
     /// SHA-1 is here for what a key has revoked with it; whoever asks looks at the digest too.
-    fn context(&self) -> Option<Context> {
+    fn new_context(&self) -> Option<Context> {
         Some(Context::new(match self.digest {
             2 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
             8 => &digest::SHA256,
@@ -160,12 +160,12 @@ impl Signature {
     }
 
     /// Whether `key` made this signature over what `feed` hands out.
-    pub(super) fn holds<E>(
+    pub(super) fn is_signed_by<E>(
         &self,
         key: &PublicKey,
         feed: impl FnOnce(&mut dyn FnMut(&[u8])) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let Some(mut context) = self.context().filter(|_| !self.has_unknown_critical) else {
+        let Some(mut context) = self.new_context().filter(|_| !self.has_unknown_critical) else {
             return Ok(false);
         };
         feed(&mut |piece| context.update(piece))?;
@@ -178,8 +178,8 @@ impl Signature {
     }
 
     /// Whether `key` made this signature over a statement about keys.
-    pub(super) fn states(&self, key: &PublicKey, statement: Statement<'_>) -> bool {
-        let outcome = self.holds(key, |update| {
+    pub(super) fn signs_statement(&self, key: &PublicKey, statement: Statement<'_>) -> bool {
+        let outcome = self.is_signed_by(key, |update| {
             match statement {
                 Statement::Key(key) => key.feed(update),
                 Statement::UserId(key, user) => {

@@ -16,16 +16,16 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | (u64::from(u32_at(bytes, at + 4)) << 32)
 }
 
-pub(super) fn zip64(message: &str) -> ProofError {
+pub(super) fn zip64_error(message: &str) -> ProofError {
     ProofError::new("archive-zip64", message)
 }
 
 /// Sizes and offset as the zip64 field gives them where the header has no room.
-pub(super) fn widen(extra: &[u8], values: &mut [&mut u64]) -> Result<(), ProofError> {
-    let mut field = field(extra, 1)?;
+pub(super) fn widen_sizes(extra: &[u8], values: &mut [&mut u64]) -> Result<(), ProofError> {
+    let mut field = find_extra_field(extra, 1)?;
     for value in values.iter_mut().filter(|value| ***value == SATURATED) {
         let Some(wide) = field.and_then(|field| field.get(..8)) else {
-            return Err(zip64("a size is in a zip64 field that is not there"));
+            return Err(zip64_error("a size is in a zip64 field that is not there"));
         };
         **value = u64_at(wide, 0);
         field = field.map(|field| &field[8..]);
@@ -34,7 +34,7 @@ pub(super) fn widen(extra: &[u8], values: &mut [&mut u64]) -> Result<(), ProofEr
 }
 
 /// An extra field by its number. Two of one number would be two answers to one question.
-pub(super) fn field(extra: &[u8], number: u16) -> Result<Option<&[u8]>, ProofError> {
+pub(super) fn find_extra_field(extra: &[u8], number: u16) -> Result<Option<&[u8]>, ProofError> {
     let mut found = None;
     let mut rest = extra;
     // Up to three bytes of padding are what some writers leave.
