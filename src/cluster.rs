@@ -197,7 +197,7 @@ fn choose_files<'a>(
 /// The test plan of the situation.
 ///
 /// # Errors
-/// As [`manifests`].
+/// As [`render_manifests`].
 pub fn plan_conformance(
     input: &ClusterInput,
     plan: &Plan,

@@ -13,7 +13,7 @@ use crate::model::json::{self, JsonError};
 // `MANIFESTS`, `PACKER` and `PROVISIONERS`: path and content of each file, sorted by path.
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// A zip archive of the guest's scripts, as [`Tree::provisioners`] has them.
+/// A zip archive of the guest's scripts, as [`Tree::embedded_provisioners`] has them.
 pub static SCRIPTS_ZIP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scripts.zip"));
 
 /// Files by path, with `/` between the parts.

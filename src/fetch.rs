@@ -67,7 +67,7 @@ impl Request {
     }
 }
 
-/// A file whose bytes fit the request. Only [`Fetcher::fetch`] makes one.
+/// A file whose bytes fit the request. Only [`Fetcher::fetch_all`] makes one.
 #[derive(Debug, Clone)]
 pub struct Fetched {
     digests: Digests,
@@ -191,7 +191,7 @@ impl Fetcher {
     /// came from there.
     ///
     /// # Errors
-    /// As [`Fetcher::fetch`]; [`FetchError::is_absent`] tells where the server has none.
+    /// As [`Fetcher::fetch_all`]; [`FetchError::is_absent`] tells where the server has none.
     pub fn fetch_small(
         &self,
         name: &str,

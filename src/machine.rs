@@ -1,9 +1,9 @@
 //! Guest plan → machine: the Windows that a plan makes, and what could not work on it.
 //!
-//! [`predict`] folds the resources, in their order, over a small model of Windows ([`Machine`])
+//! [`predict_state`] folds the resources, in their order, over a small model of Windows ([`Machine`])
 //! and checks the outcome, and each step to it, against the rules of [`Rule`]. `inbox` has the few
 //! things that Windows itself brings. Nothing is read or run here: the engine's own tests and
-//! [`compare`] with a real machine show whether the engine does what the plan says.
+//! [`compare_machines`] with a real machine show whether the engine does what the plan says.
 
 mod command;
 mod compare;

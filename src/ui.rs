@@ -120,7 +120,7 @@ impl Printer {
     }
 }
 
-/// See [`Printer::progress`].
+/// See [`Printer::start_progress`].
 #[derive(Debug)]
 pub enum Progress {
     Silent,

@@ -75,7 +75,7 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Req
 /// What the network is asked for the files that the image definition names itself.
 ///
 /// # Errors
-/// As [`request`].
+/// As [`request_artifact`].
 pub fn request_user_files(selection: &ImageDefinition) -> Result<Vec<Request>> {
     selection
         .user_files()

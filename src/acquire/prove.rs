@@ -36,7 +36,7 @@ pub enum ProofScope {
     Publisher,
 }
 
-/// An artifact whose bytes are pinned and proven as the policy demands. Only [`prove_artifact`] makes one.
+/// An artifact whose bytes are pinned and proven as the policy demands. Only `prove_artifact` makes one.
 #[derive(Debug, Clone)]
 pub struct VerifiedArtifact {
     artifact: PlannedArtifact,

@@ -32,7 +32,7 @@ pub struct Mirrored {
 /// checked. What lies there already and is none of them stays.
 ///
 /// # Errors
-/// As [`verify`]; a URL makes no path, or two make one; the folder cannot be written.
+/// As [`verify_bundle`]; a URL makes no path, or two make one; the folder cannot be written.
 pub fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>) -> Result<Mirrored, BundleError> {
     let opened = verify_bundle(file)?;
     opened.require_lock(file, reviewed)?;

@@ -53,7 +53,7 @@ pub(super) fn proof_error(file: &Path, error: ProofError) -> BundleError {
 /// Puts what a bundle carries into a store, after all of it was checked.
 ///
 /// # Errors
-/// As [`verify`]; the store cannot be written.
+/// As [`verify_bundle`]; the store cannot be written.
 pub fn extract_bundle(file: &Path, store: &Store, reviewed: Option<&Lock>) -> Result<Opened, BundleError> {
     let opened = verify_bundle(file)?;
     opened.require_lock(file, reviewed)?;

@@ -214,7 +214,7 @@ impl Store {
         replace_file(&self.origin_path(url), json::format_json(&origin).as_bytes())
     }
 
-    /// Notes that a file is in use, so that [`Store::collect`] leaves it.
+    /// Notes that a file is in use, so that [`Store::collect_garbage`] leaves it.
     pub fn touch(&self, object: &Object) {
         // A store that cannot be written can be read from all the same.
         if let Ok(file) = OpenOptions::new().write(true).open(&object.path) {

@@ -49,10 +49,10 @@ pub fn parse_json<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result
     Ok(value)
 }
 
-/// Parses a file that is built into the program. A test parses the same files with [`parse`].
+/// Parses a file that is built into the program. A test parses the same files with [`parse_json`].
 ///
 /// # Errors
-/// As [`parse`], without repeated keys, arrays in place of objects and control characters.
+/// As [`parse_json`], without repeated keys, arrays in place of objects and control characters.
 pub fn parse_embedded<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
     serde_json::from_slice(bytes).or_else(|_| parse_json(file, bytes))
 }

@@ -110,7 +110,7 @@ pub fn resolve_mirror(overrides: &Overrides, url: &HttpUrl) -> HttpUrl {
     find_mirror(overrides, url).map_or_else(|| url.clone(), |(url, _)| url)
 }
 
-/// Names that [`set`] knows.
+/// Names that [`set_overrides`] knows.
 pub const FIELDS: &[&str] = &[
     "url",
     "sha256",

@@ -2,7 +2,7 @@
 //! whole must be one that every reader understands in the same way.
 //!
 //! What is hostile in any entry refuses the archive: whoever wrote one name that leaves the target
-//! is trusted with none. Nothing is written here; what `visit` sees counts only once [`members`]
+//! is trusted with none. Nothing is written here; what `visit` sees counts only once [`read_members`]
 //! has returned, since checksums, duplicates and trailing bytes show at the end.
 
 mod glob;
@@ -91,7 +91,7 @@ pub fn read_members<R: Read + Seek>(
     Ok(walk_archive(reader, format, wanted, limits, visit)?.digests)
 }
 
-/// Every entry, with the same demands on the archive as [`members`].
+/// Every entry, with the same demands on the archive as [`read_members`].
 ///
 /// # Errors
 /// The archive is damaged, ambiguous, hostile or beyond a limit.

@@ -170,7 +170,7 @@ pub fn verify_bytes(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Prove
 /// The same for a file whose kind its name and beginning tell.
 ///
 /// # Errors
-/// As [`verify`]; a file of any other kind is unsigned.
+/// As [`verify_signature`]; a file of any other kind is unsigned.
 pub fn verify_source(name: &str, source: &mut dyn Source, policy: &Policy) -> Result<Proven, ProofError> {
     let head = source::read_at(source, 0, 8)?;
     verify_signature(detect_kind(name, &head)?, source, policy)

@@ -73,11 +73,11 @@ pub fn build_bundle(digest: &[u8; 32], signature: &[u8], certificate: &[u8]) -> 
     })))
 }
 
-/// Verifies what [`bundle`] makes. One with a log entry or timestamp is refused: what it proves is more
+/// Verifies what [`build_bundle`] makes. One with a log entry or timestamp is refused: what it proves is more
 /// than would be looked at here.
 ///
 /// # Errors
-/// As [`verify`]; `keyless-bundle` where it is no such bundle.
+/// As [`verify_signature`]; `keyless-bundle` where it is no such bundle.
 pub fn verify_bundle(
     digest: &[u8; 32],
     bundle: &[u8],

@@ -22,7 +22,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// The same for what is too large to be held: `fill` writes it.
 ///
 /// # Errors
-/// As [`write()`], or whatever `fill` says.
+/// As [`write_file()`], or whatever `fill` says.
 pub fn write_with<E: From<FileError>>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> Result<(), E>,
@@ -30,18 +30,18 @@ pub fn write_with<E: From<FileError>>(
     write_as(path, 0o666, fill)
 }
 
-/// As [`write()`], and readable by the owner alone from the first byte on.
+/// As [`write_file()`], and readable by the owner alone from the first byte on.
 ///
 /// # Errors
-/// As [`write()`].
+/// As [`write_file()`].
 pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write_as(path, 0o600, |file| file.write_all(bytes).map_err(file_error("writing", path)))
 }
 
-/// As [`write()`], for a program.
+/// As [`write_file()`], for a program.
 ///
 /// # Errors
-/// As [`write()`].
+/// As [`write_file()`].
 pub fn write_program(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write_as(path, 0o777, |file| file.write_all(bytes).map_err(file_error("writing", path)))
 }
