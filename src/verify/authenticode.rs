@@ -20,6 +20,7 @@ mod code;
 mod content;
 mod digest;
 mod msi;
+mod offer;
 mod pe;
 mod publisher;
 mod script;
@@ -29,11 +30,11 @@ mod timestamp;
 mod tlv;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
 pub use code::Code;
+pub use offer::{Offer, describe_signatures};
 pub use publisher::{Publisher, PublisherError};
 pub use signer::SignedBy;
 pub use source::Source;
@@ -127,22 +128,6 @@ impl Policy {
     }
 }
 
-/// A signature that a file offers, unproven.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
-    pub signer: String,
-    pub issuer: String,
-    /// SHA-256 of the signer's certificate.
-    pub certificate: String,
-    /// Dates of that certificate.
-    pub not_before: UnixTime,
-    pub not_after: UnixTime,
-    pub digest_algorithm: &'static str,
-    /// The time that a timestamp claims.
-    pub timestamp: Option<UnixTime>,
-    pub nested: bool,
-}
-
 /// Nested signatures in one file; real ones have one.
 const MOST_NESTED: usize = 8;
 
@@ -201,21 +186,6 @@ pub fn unsigned_script(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
 fn detect_kind(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
     FileKind::detect(name, bytes.get(..8).unwrap_or(bytes))
         .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))
-}
-
-/// What a file says of its signatures, the outer one first. Nothing of it is checked.
-///
-/// # Errors
-///
-/// No signature, or one that cannot be read.
-pub fn describe_signatures(kind: FileKind, source: &mut dyn Source) -> Result<Vec<Offer>, ProofError> {
-    let file = SignedFile::read(kind, source)?;
-    let data = SignedData::parse(file.signature())?;
-    let mut offers = vec![describe_signature(&data, false)?];
-    for nested in data.signer.unsigned_values(oid::NESTED_SIGNATURE) {
-        offers.push(describe_signature(&SignedData::parse(nested.whole)?, true)?);
-    }
-    Ok(offers)
 }
 
 /// A signed file, read as far as its signature.
@@ -409,18 +379,4 @@ fn summarize_proof(shown: &Shown<'_>, nested: usize) -> Proven {
         detail = format!("{detail} at {time}");
     }
     Proven { verdict: Verdict::Verified, detail, facts }
-}
-
-fn describe_signature(data: &SignedData<'_>, nested: bool) -> Result<Offer, Fault> {
-    let leaf = data.leaf()?;
-    Ok(Offer {
-        signer: leaf.subject(),
-        issuer: leaf.issuer(),
-        certificate: leaf.sha256(),
-        not_before: UnixTime::since_unix_epoch(Duration::from_secs(leaf.not_before())),
-        not_after: UnixTime::since_unix_epoch(Duration::from_secs(leaf.not_after())),
-        digest_algorithm: data.signer.digest.as_str(),
-        timestamp: timestamp::read_claimed_time(&data.signer),
-        nested,
-    })
 }
