@@ -93,6 +93,7 @@ pub fn load_target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
     let mut target: Target = packer.read_json(&path)?.ok_or(RenderError::Missing(path))?;
     let file: Option<TargetReleases> = packer.read_json(&format!("targets/{name}/windows.json"))?;
     target.releases = file.map(|file| file.releases).unwrap_or_default();
+    target.record = packer.read_json(&format!("targets/{name}/record.json"))?.unwrap_or_default();
     Ok(target)
 }
 

@@ -14,6 +14,7 @@ use crate::model::feature::Features;
 use crate::model::kubernetes::{FlagTable, LineFile, ProgramTable, Support};
 use crate::model::overrides::Overrides;
 use crate::model::policy::Policy;
+use crate::model::record::TargetRecord;
 use crate::model::resource::GuestPlan;
 use crate::model::rules::{Contents, Rules};
 use crate::model::selection::ImageDefinition;
@@ -62,6 +63,7 @@ pub fn list_schemas() -> Vec<(&'static str, Schema)> {
         ("step", schema_for!(Step)),
         ("support", schema_for!(Support)),
         ("target", schema_for!(Target)),
+        ("target-record", schema_for!(TargetRecord)),
         ("target-windows", schema_for!(TargetReleases)),
         ("verify", schema_for!(crate::inspect::VerifyOutput)),
         ("windows", schema_for!(WindowsRelease)),

@@ -10,6 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::scripts;
+use crate::support::targets::executed_versions;
 use crate::support::{Test, files, needs, root};
 
 const READY: &str = "build --target azure --k8s 1.20.0 --host-access services --out o \
@@ -162,7 +163,7 @@ pub fn simulation() -> Option<PathBuf> {
 fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
     let Some(packer) = simulation() else { return };
     let test = Test::new()
-        .file("imagegen.json", r#"{"packer": {"version": "1.12.0", "plugins": {"azure": "1.4.5"}}}"#)
+        .file("imagegen.json", &executed_versions("azure"))
         .file("report.json", r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#)
         .line(READY)
         .stocked(PLAN)
@@ -206,7 +207,7 @@ fn signed_scripts_reach_the_guest_as_they_were_signed() {
     let test = scripts::provided(Test::new());
     scripts::sign(&test, "own", "ca");
     let test = test
-        .file("imagegen.json", r#"{"packer": {"version": "1.12.0", "plugins": {"azure": "1.4.5"}}}"#)
+        .file("imagegen.json", &executed_versions("azure"))
         .file("report.json", r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#)
         .line(READY)
         .stocked(PLAN)
@@ -256,7 +257,7 @@ pub fn simulated_command(
 fn an_interrupt_makes_the_real_packer_clean_up() {
     let Some(packer) = simulation() else { return };
     let test = Test::new()
-        .file("imagegen.json", r#"{"packer": {"version": "1.12.0", "plugins": {"azure": "1.4.5"}}}"#)
+        .file("imagegen.json", &executed_versions("azure"))
         .line(READY)
         .stocked(PLAN)
         .args(["--var", "auth=client_secret", "--packer", packer.to_str().expect("path")]);

@@ -35,6 +35,7 @@ mod matrix;
 mod mirror;
 mod packer;
 mod scripts;
+mod targets;
 mod tidy;
 mod trust;
 mod values;

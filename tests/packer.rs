@@ -1,62 +1,62 @@
 //! Workspaces under the real Packer with the real plugins.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
+use imagegen::model::record::{CheckStage, TargetCheck};
+use imagegen::model::target::{ImageTarget, Target};
+
+use crate::support::targets::{image_targets, write_versions};
 use crate::support::{Test, files, golden, needs, root};
 
+/// Each selection in the records of the targets, with the versions of Packer and plugin that the record names.
 #[test]
-fn packer_accepts_the_workspace() {
+fn packer_accepts_the_workspaces() {
     let Some(packer) = needs("IMAGEGEN_TEST_PACKER", "Packer") else { return };
-    let media = "--var windows_iso_sha256=0000000000000000000000000000000000000000000000000000000000000000 \
-                 --var windows_iso_url=https://media.example.com/w.iso \
-                 --var drivers_iso_url=https://media.example.com/d.iso \
-                 --var drivers_iso_sha256=0000000000000000000000000000000000000000000000000000000000000000";
-    let azure = "--var location=westeurope --var managed_image_resource_group_name=rg";
-    let azure = (r#"{"azure": "1.4.5"}"#, azure);
-    let qemu = (r#"{"qemu": "1.0.9"}"#, media);
-    for (line, (plugins, variables)) in [
-        ("build --target azure --k8s 1.20.0 --no-bake --out o", azure),
-        ("build --target azure --k8s 1.36.4 --windows 2025 --no-bake --out o", azure),
-        ("build --target azure --k8s 1.36.4 --updates SecurityUpdates --no-bake --out o", azure),
-        ("build --target qemu --k8s 1.20.0 --windows 2019 --no-bake --out o", qemu),
-        (
-            "build --target qemu --k8s 1.36.4 --windows 2025 --no-bake --out o \
-             --var product_key=AAAAA-BBBBB-CCCCC-DDDDD-EEEEE --var disk_compression=true",
-            qemu,
-        ),
-    ] {
-        let test = Test::new()
-            .file("imagegen.json", &format!(r#"{{"packer": {{"version": "1.12.0", "plugins": {plugins}}}}}"#))
-            .line(line)
-            .line(variables);
-        test.succeeds();
-        for arguments in [&["fmt", "-check", "-diff", "."][..], &["init", "."], &["validate", "."]] {
-            let output = Command::new(&packer)
-                .args(arguments)
-                .current_dir(test.folder.join("o"))
-                .env("HOME", &test.folder)
-                .env("CHECKPOINT_DISABLE", "1")
-                .env("PKR_VAR_windows_iso", "/dev/null")
-                .env("PKR_VAR_drivers_iso", "/dev/null")
-                .output()
-                .expect("packer starts");
-            let said = String::from_utf8_lossy(&output.stdout).into_owned()
-                + &String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "packer {arguments:?}: {said}");
+    for target in image_targets() {
+        for check in target.record.find_checks(CheckStage::Validated) {
+            for selection in &check.selections {
+                validate_workspace(&packer, &target, check, selection);
+            }
         }
+    }
+}
+
+fn validate_workspace(packer: &Path, target: &Target, check: &TargetCheck, selection: &str) {
+    let mut test = Test::new()
+        .file("imagegen.json", &write_versions(target, check))
+        .line(&format!("build --target {} {selection} --no-bake --out o", target.name));
+    for (name, value) in &check.variables {
+        test = test.args(["--var", &format!("{name}={value}")]);
+    }
+    test.succeeds();
+    let media: Vec<String> =
+        target.image().map(ImageTarget::media).unwrap_or_default().iter().map(|it| it.path.clone()).collect();
+    for arguments in [&["fmt", "-check", "-diff", "."][..], &["init", "."], &["validate", "."]] {
+        let output = Command::new(packer)
+            .args(arguments)
+            .current_dir(test.folder.join("o"))
+            .env("HOME", &test.folder)
+            .env("CHECKPOINT_DISABLE", "1")
+            .envs(media.iter().map(|path| (format!("PKR_VAR_{path}"), "/dev/null")))
+            .envs(&check.environment)
+            .output()
+            .expect("packer starts");
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{} {selection}: packer {arguments:?}: {said}", target.name);
     }
 }
 
 /// What Packer reads of each target's workspace, as its reviewer would. Left out are the lock, which has a golden
 /// file of its own, and guest plan and payload, which `plan --state` shows.
-const WORKSPACES: &[(&str, &str)] =
-    &[("azure", "--k8s 1.36.4 --windows 2025"), ("qemu", "--k8s 1.36.4 --windows 2025")];
+const SELECTION: &str = "--k8s 1.36.4 --windows 2025";
 
 #[test]
 fn workspaces_are_as_their_golden_files() {
-    for (target, selection) in WORKSPACES {
-        let test = Test::new().line(&format!("build --no-bake --out o --target {target} {selection}"));
+    for Target { name: target, .. } in image_targets() {
+        let test = Test::new().line(&format!("build --no-bake --out o --target {target} {SELECTION}"));
         test.succeeds();
         for (name, bytes) in files(&test.folder.join("o")) {
             let digested = ["guest-plan.json", "imagegen.lock.json", "payload.zip"].contains(&name.as_str());
@@ -83,14 +83,17 @@ fn every_golden_workspace_is_written_by_a_test() {
     let mut there = BTreeSet::new();
     for path in files(&root().join("tests/golden/workspace")).into_keys() {
         let (target, name) = path.split_once('/').expect("a target's folder");
-        assert!(WORKSPACES.iter().any(|(known, _)| *known == target), "{path} is of no target of this test");
+        assert!(
+            image_targets().iter().any(|known| known.name == target),
+            "{path} is of no target of this test"
+        );
         there.insert((target.to_owned(), name.to_owned()));
     }
-    for (target, selection) in WORKSPACES {
-        let test = Test::new().line(&format!("build --no-bake --out o --target {target} {selection}"));
+    for Target { name: target, .. } in image_targets() {
+        let test = Test::new().line(&format!("build --no-bake --out o --target {target} {SELECTION}"));
         test.succeeds();
         let written = files(&test.folder.join("o"));
-        for (_, name) in there.iter().filter(|(known, _)| known == target) {
+        for (_, name) in there.iter().filter(|(known, _)| *known == target) {
             assert!(written.contains_key(name), "workspace/{target}/{name} is no file of a workspace");
         }
     }

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 
 use imagegen::catalog::names_notes;
 use imagegen::embedded::Tree;
-use imagegen::model::target::Target;
-use imagegen::render::load_target;
 use serde_json::Value;
 
+use crate::support::targets::image_targets;
 use crate::support::{Test, files, root};
 
 /// A module may use those before it in the order of `src/lib.rs`.
@@ -121,13 +120,6 @@ fn no_text_names_research_notes() {
 }
 
 /// Image targets of the program, by name.
-fn image_targets() -> Vec<Target> {
-    let packer = Tree::embedded_packer();
-    let targets =
-        packer.list_folders("targets").into_iter().map(|name| load_target(&packer, &name).expect("target"));
-    targets.filter(|target| target.image().is_some()).collect()
-}
-
 /// Templates that are one component's data may name it and its publisher: they stand in a folder of its name.
 fn is_of_a_component(path: &str) -> bool {
     let folder = path.split_once('/').map(|(folder, _)| folder);

@@ -16,6 +16,7 @@ pub mod paths;
 pub mod plan;
 pub mod pod_network;
 pub mod policy;
+pub mod record;
 pub mod resource;
 pub mod rules;
 pub mod selection;

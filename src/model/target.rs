@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::choice::Delivery;
 use super::nonempty::NonEmpty;
+use super::record::TargetRecord;
 use super::resource::{Protocol, WinrmTransport};
 use super::variable::{Selector, Variable};
 use super::version::Version;
@@ -40,6 +41,10 @@ pub struct Target {
     #[serde(default, skip_deserializing, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(skip)]
     pub releases: BTreeMap<String, Vec<ReleaseSource>>,
+    /// `record.json` of the folder: what was proved of the target.
+    #[serde(default, skip)]
+    #[schemars(skip)]
+    pub record: TargetRecord,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

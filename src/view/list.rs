@@ -38,6 +38,7 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
             "name": name, "title": target.title, "builder": image.map(|image| &image.builder),
             "plugins": image.map(|image| image.plugins.as_slice()),
             "output": image.map(|image| &image.output), "windows": target.releases.keys().collect::<Vec<_>>(),
+            "stage": target.record.stage(), "checks": target.record.checks,
         });
         let how = image.map_or_else(
             || "without Packer".to_owned(),
@@ -46,7 +47,7 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
                 format!("{}, plugin {} {}", image.builder, plugin.name, plugin.version)
             },
         );
-        let line = format!("{name:<12} {} ({how})", target.title);
+        let line = format!("{name:<12} {} ({how}): {}", target.title, target.record.format_stages());
         rows.push((value, line));
     }
     Ok(rows)

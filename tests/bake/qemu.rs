@@ -7,12 +7,12 @@ use std::process::{Command, Output};
 use imagegen::embedded::sha256_hex;
 use serde_json::Value;
 
+use crate::support::targets::executed_versions;
 use crate::support::{Test, files, root};
 
 use super::simulation;
 
 const PLAN: &str = "plan --target qemu --k8s 1.36.4 --windows 2022";
-const VERSIONS: &str = r#"{"packer": {"version": "1.12.0", "plugins": {"qemu": "1.0.9"}}}"#;
 const REPORT: &str = r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#;
 const WINDOWS: &str = "stands for the installation media of Windows";
 const DRIVERS: &str = "stands for the disc with drivers";
@@ -20,7 +20,7 @@ const DRIVERS: &str = "stands for the disc with drivers";
 /// A definition with both media in the store.
 fn with_media() -> Test {
     let test = Test::new()
-        .file("imagegen.json", VERSIONS)
+        .file("imagegen.json", &executed_versions("qemu"))
         .file("report.json", REPORT)
         .file("windows.iso", WINDOWS)
         .file("drivers.iso", DRIVERS)

@@ -1,0 +1,216 @@
+//! What the records of the targets claim, held against the tests that exist and the programs that they run.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use imagegen::catalog::Trees;
+use imagegen::embedded::Tree;
+use imagegen::lock::Lock;
+use imagegen::model::record::{CheckStage, TargetCheck};
+use imagegen::model::selection::ImageDefinition;
+use imagegen::model::target::Target;
+use imagegen::model::version::Version;
+use imagegen::render::{Workspace, render_workspace};
+use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use serde_json::Value;
+
+use crate::support::targets::all_targets;
+use crate::support::{Test, root};
+
+#[test]
+fn records_name_tests_that_exist_and_the_versions_that_they_run() {
+    for target in all_targets() {
+        assert!(!target.record.checks.is_empty(), "{} has no record.json", target.name);
+        for check in &target.record.checks {
+            check_test(&target, check);
+            check_versions(&target, check);
+        }
+        let pinned = target.image().map(|image| image.plugins.first().version.clone());
+        let known =
+            |version: &Version| target.record.checks.iter().any(|it| it.plugin.as_ref() == Some(version));
+        assert!(pinned.iter().all(known), "{}: nothing was checked with the pinned {pinned:?}", target.name);
+    }
+}
+
+/// The test exists, runs, and takes the target and the versions from the record.
+fn check_test(target: &Target, check: &TargetCheck) {
+    let (modules, function) = check.test.rsplit_once("::").expect("module::function");
+    let path = root().join(format!("tests/{}.rs", modules.replace("::", "/")));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert!(text.contains(&format!("#[test]\nfn {function}()")), "{}: no test `{}`", target.name, check.test);
+    let name = &target.name;
+    let marks = match (check.stage, target.image()) {
+        (CheckStage::Executed, Some(_)) => {
+            vec![format!("--target {name} "), format!("executed_versions(\"{name}\")")]
+        }
+        (CheckStage::Executed, None) => vec![format!("--target {name} ")],
+        (CheckStage::Validated, _) => vec!["find_checks(CheckStage::Validated)".to_owned()],
+        (CheckStage::CheckedByName, _) => vec!["image_targets()".to_owned()],
+    };
+    for mark in marks {
+        assert!(text.contains(&mark), "{name}: the file of `{}` has no `{mark}`", check.test);
+    }
+    assert_eq!(check.stage == CheckStage::Executed, check.against.is_some(), "{name}: `against`");
+    assert_eq!(check.stage == CheckStage::Validated, !check.selections.is_empty(), "{name}: `selections`");
+}
+
+/// Packer and plugin that ran are those that `ci/tools` builds; names are those of `fields.json`.
+fn check_versions(target: &Target, check: &TargetCheck) {
+    let Some(image) = target.image() else {
+        return assert!(check.packer.is_none() && check.plugin.is_none(), "{}", target.name);
+    };
+    let plugin = check.plugin.as_ref().expect("a version of the plugin");
+    if check.stage == CheckStage::CheckedByName {
+        let fields = Tree::embedded_packer();
+        let fields: Value = fields
+            .read_json(&format!("targets/{}/fields.json", target.name))
+            .expect("JSON")
+            .expect("fields.json");
+        let versions = [&fields["tested"]["version"], &fields["newer"]["version"]];
+        return assert!(versions.contains(&&Value::from(plugin.as_str())), "{}: {plugin}", target.name);
+    }
+    let packer = check.packer.as_ref().expect("a version of Packer");
+    let name = &image.plugins.first().name;
+    for (tool, version) in [("packer", packer), (&*format!("packer-plugin-{name}"), plugin)] {
+        let path = root().join(format!("ci/tools/{tool}/go.mod"));
+        let pinned = fs::read_to_string(&path).unwrap_or_default();
+        let line = format!("require github.com/hashicorp/{tool} v{version}\n");
+        assert!(pinned.contains(&line), "{}: {} does not build {version}", target.name, path.display());
+    }
+}
+
+const START: &str = "<!-- targets: from `imagegen list targets` -->\n";
+const END: &str = "<!-- end of targets -->\n";
+
+/// The README's table of targets is what `list targets` knows; `UPDATE_GOLDEN=1` writes it.
+#[test]
+fn the_table_of_the_readme_is_what_list_knows() {
+    let listed = Test::new().line("list targets --format json").succeeds().stdout;
+    let rows: Vec<Value> = serde_json::from_str(&listed).expect("JSON");
+    let mut table =
+        "| target | builder | Windows | init, validate | build | made of it |\n|---|---|---|---|---|---|\n"
+            .to_owned();
+    for row in &rows {
+        table += &format_row(row);
+    }
+    let path = root().join("README.md");
+    let readme = fs::read_to_string(&path).expect("README.md");
+    let (before, rest) = readme.split_once(START).expect("the start of the table");
+    let (there, after) = rest.split_once(END).expect("the end of the table");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, format!("{before}{START}{table}{END}{after}")).expect("README.md");
+        return;
+    }
+    assert_eq!(there, table, "UPDATE_GOLDEN=1 writes the table anew");
+}
+
+fn format_row(row: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let words =
+        |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ");
+    let plugin = row["plugins"].as_array().and_then(|all| all.first());
+    let builder = plugin.map_or_else(
+        || "none".to_owned(),
+        |plugin| format!("{} {}", text(&row["builder"]), text(&plugin["version"])),
+    );
+    let checks = row["checks"].as_array().expect("checks");
+    let find = |stage: &str| checks.iter().find(|check| check["stage"] == stage);
+    let validated = find("validated").map_or_else(
+        || if plugin.is_some() { "names only".to_owned() } else { "-".to_owned() },
+        |check| format!("plugin {}", text(&check["plugin"])),
+    );
+    let executed = find("executed").map_or_else(
+        || "not executed".to_owned(),
+        |check| {
+            let plugin = check["plugin"].as_str().map(|version| format!("plugin {version}, "));
+            format!("{}{}", plugin.unwrap_or_default(), text(&check["against"]))
+        },
+    );
+    let output = &row["output"];
+    let made = match (output["cloudImage"]["kinds"].is_array(), output["files"]["formats"].is_array()) {
+        (true, _) => words(&output["cloudImage"]["kinds"]),
+        (_, true) => words(&output["files"]["formats"]),
+        _ => "bundle".to_owned(),
+    };
+    let windows = match words(&row["windows"]) {
+        all if all.is_empty() => "all".to_owned(),
+        some => some,
+    };
+    format!("| `{}` | {builder} | {windows} | {validated} | {executed} | {made} |\n", text(&row["name"]))
+}
+
+/// Every target for each of its Windows releases with the oldest and the newest Kubernetes, and with each value of
+/// its selectors: planned, predicted and rendered in this process.
+#[test]
+fn every_target_is_previewed_for_its_windows_releases_and_choices() {
+    let trees = read_trees(None).expect("the catalog");
+    let newest =
+        trees.catalog.load_kubernetes_line(*trees.catalog.kubernetes_minors().last().expect("a line"));
+    let newest = newest.expect("line").latest.to_string();
+    let mut previews = 0;
+    for target in all_targets() {
+        let releases = trees.catalog.windows_names();
+        let offered = |release: &&String| target.image().is_none() || target.releases.contains_key(*release);
+        for release in releases.iter().filter(offered) {
+            for kubernetes in ["1.20.0", &newest] {
+                previews += usize::from(preview_target(&target, kubernetes, release, &[], &trees));
+            }
+        }
+        let latest = target.releases.keys().max().map_or("2022", String::as_str);
+        for selector in &target.selectors {
+            for value in &selector.values {
+                let needed = value.requires.iter().filter_map(|(name, all)| Some((name, all.first()?)));
+                let mut chosen: Vec<(&str, &str)> =
+                    needed.map(|(name, it)| (name.as_str(), it.as_str())).collect();
+                chosen.push((&selector.name, &value.value));
+                previews += usize::from(preview_target(&target, &newest, latest, &chosen, &trees));
+            }
+        }
+    }
+    assert!(previews >= 5 * all_targets().len(), "{previews}");
+}
+
+/// False where the catalog does not offer the Windows release for the Kubernetes version.
+fn preview_target(
+    target: &Target,
+    kubernetes: &str,
+    release: &str,
+    chosen: &[(&str, &str)],
+    trees: &Trees,
+) -> bool {
+    let title = format!("{} {release} {kubernetes} {chosen:?}", target.name);
+    let definition = ImageDefinition {
+        target: Some(target.name.clone()),
+        kubernetes: Some(kubernetes.to_owned()),
+        windows: Some(release.to_owned()),
+        variables: chosen.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect(),
+        ..ImageDefinition::default()
+    };
+    let plan = match resolve_plan(&definition, trees) {
+        Ok(plan) => plan,
+        Err(error) => {
+            let refusal = format!("{error:#}");
+            assert!(refusal.contains(&format!("does not support Windows {release}")), "{title}: {refusal}");
+            return false;
+        }
+    };
+    let (guest, _) = predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{title}: {error:#}"));
+    let lock = Lock::for_preview(&plan);
+    let workspace = render_workspace(&plan, &lock, &guest, &trees.packer, &trees.provisioners);
+    check_variables(&title, &workspace.unwrap_or_else(|error| panic!("{title}: {error:#}")));
+    true
+}
+
+/// Packer refuses a variable that is used and not declared; one that is declared and not used would do nothing.
+fn check_variables(title: &str, workspace: &Workspace) {
+    let hcl = workspace.files.iter().filter(|(name, _)| name.ends_with(".pkr.hcl"));
+    let text: String = hcl.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
+    assert!(!text.contains("{%") && !text.contains("{{"), "{title}: a tag remains");
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = |rest: &str| rest.split(|c| !is_name(c)).next().unwrap_or_default().to_owned();
+    let used: BTreeSet<String> = text.split("var.").skip(1).map(name).collect();
+    let declared: BTreeSet<String> = text.split("\nvariable \"").skip(1).map(name).collect();
+    let more: Vec<_> = text.strip_prefix("variable \"").map(name).into_iter().collect();
+    let declared: BTreeSet<String> = declared.into_iter().chain(more).collect();
+    assert_eq!(used, declared, "{title}: variables used, and declared");
+}
