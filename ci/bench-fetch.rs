@@ -9,7 +9,7 @@ use imagegen::fetch::{Fetcher, MAX_SIZE, Request};
 use imagegen::io::fs::digest_file;
 use imagegen::io::http::{Http, Options};
 use imagegen::io::store::Store;
-use imagegen::model::resource::PinAlgorithm;
+use imagegen::model::value::FileDigest;
 use imagegen::ui::Downloads;
 
 fn main() -> anyhow::Result<()> {
@@ -34,7 +34,7 @@ fn fetch(store: &str, jobs: usize, files: &[&str]) -> anyhow::Result<()> {
             url: pair[0].to_owned(),
             size: None,
             max_size: MAX_SIZE,
-            digests: vec![(PinAlgorithm::Sha256, pair[1].to_owned())],
+            digests: vec![FileDigest::Sha256(pair[1].parse().expect("a SHA-256"))],
             superseded: Vec::new(),
             headers: Vec::new(),
         })

@@ -15,8 +15,8 @@ use crate::io::clock;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
-use crate::model::resource::PinAlgorithm;
 use crate::model::selection::ImageDefinition;
+use crate::model::value::FileDigest;
 use crate::trust::{Admitted, wants_proof};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
@@ -121,14 +121,14 @@ impl Acquirer<'_> {
 
     /// The digest of an unpinned file that is in the store already, if its publisher signs its checksums.
     /// Without that signature the file itself is downloaded: the publisher may contradict itself.
-    fn find_stored(&self, artifact: &PlannedArtifact, request: &Request) -> Option<(PinAlgorithm, String)> {
+    fn find_stored(&self, artifact: &PlannedArtifact, request: &Request) -> Option<FileDigest> {
         let store = self.fetcher.store();
         let signs = artifact.signatures.iter().any(|signature| signature.kind.signs_checksums());
         if artifact.is_pinned() || !signs || store.find_url(&artifact.url).is_none() {
             return None;
         }
         let mut stated = prove::read_stated_digests(artifact, &request.headers, self.fetcher).into_iter();
-        stated.find(|(algorithm, digest)| store.find_object(*algorithm, digest).is_some())
+        stated.find(|digest| store.find_object(digest).is_some())
     }
 }
 

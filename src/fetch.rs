@@ -20,8 +20,7 @@ use crate::io::fs::Digests;
 use crate::io::http::{Http, HttpError, Secret, public};
 use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
-use crate::model::component::DigestAlgorithm;
-use crate::model::resource::PinAlgorithm;
+use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::ui::Downloads;
 
 use check::check_digests;
@@ -40,9 +39,9 @@ pub struct Request {
     /// More than this is refused.
     pub max_size: u64,
     /// Every one must fit.
-    pub digests: Vec<(PinAlgorithm, String)>,
+    pub digests: Vec<FileDigest>,
     /// Digests of bytes that once stood at this URL, with where that was seen.
-    pub superseded: Vec<(DigestAlgorithm, String, String)>,
+    pub superseded: Vec<(FileDigest, String)>,
     pub headers: Vec<(String, Secret)>,
 }
 
@@ -90,6 +89,16 @@ impl Fetched {
     #[must_use]
     pub fn sha512(&self) -> &str {
         &self.digests.sha512
+    }
+
+    /// Both digests.
+    ///
+    /// # Panics
+    /// Never: an empty file is not taken.
+    #[must_use]
+    pub fn file_digests(&self) -> [FileDigest; 2] {
+        let digest = |algorithm, text: &str| FileDigest::new(algorithm, text.to_owned()).expect("not empty");
+        [digest(PinAlgorithm::Sha256, self.sha256()), digest(PinAlgorithm::Sha512, self.sha512())]
     }
 
     /// Bytes.
@@ -260,8 +269,7 @@ impl Fetcher {
 
     /// What the store has of it. A file that was changed on the disk is taken out.
     fn find_stored(&self, request: &Request) -> Result<Option<Fetched>, FetchFailure> {
-        let by_digest =
-            request.digests.iter().filter_map(|(kind, digest)| self.store.find_object(*kind, digest));
+        let by_digest = request.digests.iter().filter_map(|digest| self.store.find_object(digest));
         // Without digest and network, what last came from there is all there is.
         let alone = self.http.is_offline() && request.digests.is_empty();
         let by_url = alone.then(|| self.store.find_url(&request.url)).flatten();

@@ -169,7 +169,7 @@ fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
         return store.find_url(&artifact.url).is_some();
     }
     let mut pins = artifact.digests.iter();
-    pins.any(|pin| store.find_object(pin.algorithm, &pin.digest).is_some())
+    pins.any(|pin| store.find_object(&pin.digest).is_some())
 }
 
 fn check_packer(args: &DoctorArgs, plan: &Plan, trees: &Trees, store: Option<&Store>, checks: &mut Checks) {

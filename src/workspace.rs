@@ -38,7 +38,7 @@ pub fn list_media(proven: &ProvenPlan) -> Vec<Part> {
     let part = |digest: &str, file: &Fetched| Part::from_fetched(format!("artifacts/{digest}"), file);
     let artifacts = proven.artifacts().iter().filter_map(|verified| {
         let pin = verified.artifact().digest()?;
-        Some(part(&pin.digest, verified.fetched()))
+        Some(part(pin.digest.as_str(), verified.fetched()))
     });
     artifacts.chain(proven.user_files().iter().map(|file| part(file.sha256(), file))).collect()
 }

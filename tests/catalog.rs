@@ -128,9 +128,9 @@ fn rules_of_components_find_what_is_wrong() {
             component,
             "/pins/0/digest",
             json!(hex("a", 63)),
-            "a Sha256 digest has 64 digits, this has 63 [digest-length]",
+            "is not a SHA-256 of a file: expected 64 lower-case hexadecimal digits",
         ),
-        (component, "/pins/0/digest", json!(hex("A", 64)), "lower-case hexadecimal [digest-case]"),
+        (component, "/pins/0/digest", json!(hex("A", 64)), "expected 64 lower-case hexadecimal digits"),
         (
             component,
             "/pins/0/source",

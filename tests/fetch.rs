@@ -10,8 +10,7 @@ use std::time::Duration;
 use imagegen::fetch::{FetchError, Fetched, Fetcher, Request};
 use imagegen::io::http::{Http, Options, Patience, Secret};
 use imagegen::io::store::Store;
-use imagegen::model::component::DigestAlgorithm;
-use imagegen::model::resource::PinAlgorithm;
+use imagegen::model::value::FileDigest;
 use imagegen::ui::Downloads;
 
 use crate::support::server::{Asked, Handler, Server, Step, head, ranged, status, whole};
@@ -47,6 +46,10 @@ pub fn content(size: usize) -> Vec<u8> {
     (0_u32..).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).take(size).collect()
 }
 
+pub fn sha256(bytes: &[u8]) -> FileDigest {
+    FileDigest::Sha256(digest(bytes).parse().unwrap())
+}
+
 pub fn digest(bytes: &[u8]) -> String {
     imagegen::embedded::sha256_hex(bytes)
 }
@@ -58,7 +61,7 @@ pub fn request(url: &str, bytes: &[u8]) -> Request {
         url: url.to_owned(),
         size: Some(bytes.len() as u64),
         max_size: 1 << 20,
-        digests: vec![(PinAlgorithm::Sha256, digest(bytes))],
+        digests: vec![sha256(bytes)],
         superseded: Vec::new(),
         headers: Vec::new(),
     }
@@ -235,11 +238,11 @@ fn bodies() -> Vec<Row> {
         row("sends more than its size", "too-large", 1, |_| sent("200 OK", &[], &content(5001), Step::Close)),
         row("size pin wrong", "size-mismatch", 1, plain).change(|r| r.size = Some(5001)),
         row("two digests that disagree", "digest-mismatch", 1, plain)
-            .change(|r| r.digests.push((PinAlgorithm::Sha512, "0".repeat(128)))),
+            .change(|r| r.digests.push(FileDigest::Sha512("0".repeat(128).parse().unwrap()))),
         row("an older file", "drift", 1, |_| whole(&content(4000), &[]))
             .change(|r| {
                 r.size = None;
-                r.superseded.push((DigestAlgorithm::Sha256, digest(&content(4000)), "seen in 2021".into()));
+                r.superseded.push((sha256(&content(4000)), "seen in 2021".into()));
             })
             .said(&["(seen in 2021)"]),
     ]
@@ -517,7 +520,9 @@ fn the_store_notices_what_was_changed_on_the_disk() {
     assert_eq!(server.asked().len(), 1, "the store has it");
     // By the other digest, and by nothing at all.
     let by_sha512 = Request {
-        digests: vec![(PinAlgorithm::Sha512, imagegen::io::fs::digest_file(&path).unwrap().sha512)],
+        digests: vec![FileDigest::Sha512(
+            imagegen::io::fs::digest_file(&path).unwrap().sha512.parse().unwrap(),
+        )],
         ..wanted.clone()
     };
     let offline = || fetcher(&test, Options { offline: true, ..Options::default() });

@@ -216,7 +216,6 @@ fn a_policy_that_cannot_be_meant_is_refused() {
         (r#"{"name": "p", "require": [{"id": "a", "anyOf": ["pin"]}]}"#, "it selects nothing"),
         (r#"{"name": "p", "allowedHosts": []}"#, "the list is empty"),
         (r#"{"name": "p", "allowedPublishers": []}"#, "the list is empty"),
-        (r#"{"name": "p", "allowedRoots": ["abc"]}"#, "`abc` is not a SHA-256"),
         (r#"{"name": "p", "allowedHosts": ["https://a.example"]}"#, "is not a host"),
         (r#"{"name": "p", "waivers": [{"component": "kubelett", "proof": "openpgp"}]}"#, "`kubelett`"),
     ] {
@@ -225,6 +224,10 @@ fn a_policy_that_cannot_be_meant_is_refused() {
             .line("plan --target azure --k8s 1.36.0 --policy policy.json")
             .fails(3, &["policy p is wrong", said]);
     }
+    Test::new()
+        .file("policy.json", r#"{"name": "p", "allowedRoots": ["abc"]}"#)
+        .line("plan --target azure --k8s 1.36.0 --policy policy.json")
+        .fails(3, &["policy.json", "allowedRoots[0]", "`abc` is not a SHA-256 of a file"]);
 }
 
 /// A rule on the kubelet is about the kubelet, whatever archive it comes in; hosts are those of everything

@@ -11,8 +11,8 @@ use crate::io::http::{Http, Options, Patience, Secret};
 use crate::io::store::Store;
 use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::Policy;
-use crate::model::resource::PinAlgorithm;
 use crate::model::selection::ImageDefinition;
+use crate::model::value::FileDigest;
 
 /// # Errors
 /// No directory is named and the platform knows none, or it cannot be made.
@@ -56,17 +56,15 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Req
     let superseded = component
         .into_iter()
         .flat_map(|component| component.pins.clone())
-        .filter(|pin| {
-            pin.version == artifact.version && !pin.is_usable() && pin.algorithm.pin_algorithm().is_some()
-        })
-        .map(|pin| (pin.algorithm, pin.digest, pin.source.join("; ")))
+        .filter(|pin| pin.version == artifact.version && !pin.is_usable())
+        .filter_map(|pin| Some((pin.digest.file_digest()?, pin.source.join("; "))))
         .collect();
     Ok(Request {
         name: artifact.title(),
         url: artifact.url.request_url().to_owned(),
         size: artifact.size,
         max_size: if artifact.role == ArtifactRole::BootMedia { MAX_MEDIUM_SIZE } else { MAX_SIZE },
-        digests: artifact.digests.iter().map(|pin| (pin.algorithm, pin.digest.clone())).collect(),
+        digests: artifact.digests.iter().map(|pin| pin.digest.clone()).collect(),
         superseded,
         headers: read_headers(&artifact.headers, &artifact.component)?,
     })
@@ -81,7 +79,7 @@ pub fn request_user_files(selection: &ImageDefinition) -> Result<Vec<Request>> {
         .user_files()
         .map(|file| {
             Ok(Request {
-                digests: vec![(PinAlgorithm::Sha256, file.sha256.to_owned())],
+                digests: vec![FileDigest::Sha256(file.sha256.clone())],
                 headers: read_headers(&file.headers, &file.name)?,
                 ..Request::without_digest(&file.name, file.url.request_url(), MAX_SIZE)
             })

@@ -18,8 +18,8 @@ use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json::JsonError;
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::Policy;
-use crate::model::resource::PinAlgorithm;
 use crate::model::url::{HttpUrl, file_name};
+use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::trust::{check_evidence, is_waived};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};
@@ -151,13 +151,13 @@ pub fn read_stated_digests(
     artifact: &PlannedArtifact,
     headers: &[(String, Secret)],
     network: &Fetcher,
-) -> Vec<(PinAlgorithm, String)> {
+) -> Vec<FileDigest> {
     let files = artifact.checksums.iter();
     files
         .filter_map(|file| {
             let bytes = fetch_sidecar(artifact, headers, &file.url, network).ok()??;
             let digest = checksums::find_checksum(&bytes, file_name(&artifact.url), file.algorithm).ok()?;
-            Some((file.algorithm, digest))
+            FileDigest::new(file.algorithm, digest).ok()
         })
         .collect()
 }
@@ -194,7 +194,7 @@ fn pin_evidence(artifact: &PlannedArtifact, fetched: &Fetched) -> Vec<Evidence> 
         .iter()
         .map(|pin| {
             let facts = [
-                ("digest".to_owned(), pin.digest.clone()),
+                ("digest".to_owned(), pin.digest.to_string()),
                 ("confidence".to_owned(), pin.confidence.as_str().to_owned()),
             ];
             let outcome = Ok(Proven {
@@ -335,13 +335,6 @@ fn collect_digests(artifact: &PlannedArtifact, fetched: &Fetched, found: &[Evide
             None => proof.proof.as_str().to_owned(),
         })
         .collect();
-    [(PinAlgorithm::Sha256, fetched.sha256()), (PinAlgorithm::Sha512, fetched.sha512())]
-        .into_iter()
-        .map(|(algorithm, digest)| PinnedDigest {
-            algorithm,
-            digest: digest.to_owned(),
-            confidence,
-            source: source.clone(),
-        })
-        .collect()
+    let pinned = |digest| PinnedDigest { digest, confidence, source: source.clone() };
+    fetched.file_digests().map(pinned).into()
 }

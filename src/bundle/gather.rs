@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::images::{Descriptor, LARGEST_MANIFEST, Manifest, build_layout, choose_manifest, hex};
+use super::images::{
+    Descriptor, LARGEST_MANIFEST, Manifest, build_layout, choose_manifest, hex, manifest_error,
+};
 use super::{BLOBS, Content, EVIDENCE, Index, IndexedImage, LOCK, OBJECTS, Part};
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, Result};
@@ -17,9 +19,9 @@ use crate::model::evidence::Verdict;
 use crate::model::json;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
-use crate::model::resource::PinAlgorithm;
 use crate::model::url::HttpUrl;
 use crate::model::value::ImageReference;
+use crate::model::value::{FileDigest, Sha256, ValueError};
 use crate::ui::{Downloads, Printer};
 
 use crate::acquire::collect_outcomes;
@@ -175,7 +177,12 @@ impl Gatherer<'_> {
                 Ok(Request {
                     size: Some(blob.size),
                     max_size: blob.size,
-                    ..request_by_digest(name, &image.blob_url(&blob.digest), hex(&blob.digest)?, &login)
+                    ..request_by_digest(
+                        name,
+                        &image.blob_url(&blob.digest),
+                        blob_sha256(&blob.digest)?,
+                        &login,
+                    )
                 })
             })
             .collect::<Result<Vec<Request>>>()?;
@@ -193,7 +200,7 @@ impl Gatherer<'_> {
         digest: &str,
         login: &[(String, Secret)],
     ) -> Result<(Fetched, Vec<u8>)> {
-        let mut request = request_by_digest(name, &image.manifest_url(digest), hex(digest)?, login);
+        let mut request = request_by_digest(name, &image.manifest_url(digest), blob_sha256(digest)?, login);
         request.max_size = LARGEST_MANIFEST;
         request.headers.push(("Accept".to_owned(), Secret::new(MANIFESTS.to_owned())));
         let fetched = self.fetch_files(std::slice::from_ref(&request))?.swap_remove(0);
@@ -203,9 +210,14 @@ impl Gatherer<'_> {
     }
 }
 
-fn request_by_digest(name: &str, url: &str, digest: &str, login: &[(String, Secret)]) -> Request {
+/// The digest of a blob that is wanted; an image has no empty blobs.
+fn blob_sha256(digest: &str) -> Result<Sha256> {
+    hex(digest)?.parse().map_err(|error: ValueError| manifest_error(error.to_string()).into())
+}
+
+fn request_by_digest(name: &str, url: &str, digest: Sha256, login: &[(String, Secret)]) -> Request {
     Request {
-        digests: vec![(PinAlgorithm::Sha256, digest.to_owned())],
+        digests: vec![FileDigest::Sha256(digest)],
         headers: login.to_vec(),
         ..Request::without_digest(name.split('@').next().unwrap_or(name), url, MAX_SIZE)
     }

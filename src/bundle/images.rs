@@ -47,7 +47,7 @@ pub enum Manifest {
     List(Vec<Descriptor>),
 }
 
-fn manifest_error(message: impl Into<String>) -> ProofError {
+pub(super) fn manifest_error(message: impl Into<String>) -> ProofError {
     ProofError::new("image-manifest", message)
 }
 

@@ -13,7 +13,8 @@ use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::Lock;
 use crate::model::json;
-use crate::model::resource::{ArchiveFormat, PinAlgorithm};
+use crate::model::resource::ArchiveFormat;
+use crate::model::value::FileDigest;
 use crate::verify::ProofError;
 use crate::verify::archive::{Limits, MemberDigest, Wanted, read_members};
 
@@ -134,7 +135,7 @@ impl Seen {
                     .artifacts
                     .iter()
                     .flat_map(|artifact| &artifact.digests)
-                    .any(|pin| pin.algorithm == PinAlgorithm::Sha512);
+                    .any(|pin| matches!(pin.digest, FileDigest::Sha512(_)));
             }
             self.small.insert(name.to_owned(), bytes);
         } else if let Some(digest) = name.strip_prefix(OBJECTS).filter(|_| self.by_sha512) {
@@ -196,7 +197,7 @@ impl Seen {
         lock: &Lock,
         objects: &BTreeSet<&str>,
     ) -> Result<(), ProofError> {
-        if let Some(own) = lock.selection.user_files().find(|own| !objects.contains(own.sha256)) {
+        if let Some(own) = lock.selection.user_files().find(|own| !objects.contains(own.sha256.as_str())) {
             let url = crate::io::http::public(&own.url);
             let message = format!("{url}: no file has the lock's digest {}", own.sha256);
             return Err(ProofError::new("bundle-artifact-absent", message));
@@ -205,9 +206,9 @@ impl Seen {
             let name = artifact.title();
             let mut object = None;
             for pin in &artifact.digests {
-                let found = match pin.algorithm {
-                    PinAlgorithm::Sha256 => objects.get(pin.digest.as_str()).copied(),
-                    PinAlgorithm::Sha512 => self.sha512.get(&pin.digest).map(String::as_str),
+                let found = match &pin.digest {
+                    FileDigest::Sha256(digest) => objects.get(digest.as_str()).copied(),
+                    FileDigest::Sha512(digest) => self.sha512.get(digest.as_str()).map(String::as_str),
                 };
                 if found.is_none() || object.replace(found).is_some_and(|other| other != found) {
                     let message = format!("{name}: no file has the lock's digest {}", pin.digest);

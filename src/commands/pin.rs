@@ -10,6 +10,9 @@ use crate::updates::pin_digest;
 pub(super) fn run_pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
     let added = pin_digest(args, manifests, printer)?;
     printer.print_result(&added, || {
-        added.iter().map(|pin| format!("{} {} {}\n", args.component, pin.version, pin.digest)).collect()
+        added
+            .iter()
+            .map(|pin| format!("{} {} {}\n", args.component, pin.version, pin.digest.as_str()))
+            .collect()
     })
 }

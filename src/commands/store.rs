@@ -63,7 +63,10 @@ pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
             for file in lock {
                 let lock = Lock::decode(&file.display().to_string(), &fs::read_file(file)?)?;
                 kept.extend(
-                    lock.artifacts.into_iter().flat_map(|artifact| artifact.digests).map(|pin| pin.digest),
+                    lock.artifacts
+                        .into_iter()
+                        .flat_map(|artifact| artifact.digests)
+                        .map(|pin| pin.digest.to_string()),
                 );
             }
             let age = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);

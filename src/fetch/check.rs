@@ -3,7 +3,7 @@
 use super::{FetchFailure, Request};
 use crate::io::fs::Digests;
 use crate::io::http::Answer;
-use crate::model::resource::PinAlgorithm;
+use crate::model::value::{FileDigest, PinAlgorithm};
 
 /// What the server announces is held against the request before anything is read.
 pub(super) fn check_announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
@@ -26,17 +26,14 @@ pub(super) fn check_digests(
     found: &Digests,
     media_type: Option<&str>,
 ) -> Result<(), FetchFailure> {
-    let wrong = request.digests.iter().find(|(algorithm, digest)| select_digest(*algorithm, found) != digest);
-    if let Some((algorithm, expected)) = wrong {
-        let drift = request.superseded.iter().find(|(algorithm, digest, _)| {
-            algorithm.pin_algorithm().is_some_and(|algorithm| select_digest(algorithm, found) == digest)
-        });
-        return Err(match drift {
-            Some((_, _, seen)) => FetchFailure::Drift { url: request.url.clone(), seen: seen.clone() },
+    let has_digest = |digest: &FileDigest| select_digest(digest.algorithm(), found) == digest.as_str();
+    if let Some(expected) = request.digests.iter().find(|digest| !has_digest(digest)) {
+        return Err(match request.superseded.iter().find(|(digest, _)| has_digest(digest)) {
+            Some((_, seen)) => FetchFailure::Drift { url: request.url.clone(), seen: seen.clone() },
             None => FetchFailure::Digest {
                 url: request.url.clone(),
-                expected: expected.clone(),
-                found: select_digest(*algorithm, found).clone(),
+                expected: expected.to_string(),
+                found: select_digest(expected.algorithm(), found).clone(),
                 media_type: media_type.map(str::to_owned),
                 size: found.size,
             },

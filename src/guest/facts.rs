@@ -13,10 +13,10 @@ use crate::model::kubernetes::FlagTable;
 use crate::model::overrides::resolve_mirror;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
-use crate::model::resource::PinAlgorithm;
 use crate::model::selection::{Network, Proxy};
 use crate::model::signing::Signing;
 use crate::model::situation::Situation;
+use crate::model::value::PinAlgorithm;
 use crate::model::value::VolumePlugin;
 use crate::model::version::Version;
 
@@ -334,7 +334,7 @@ fn collect_archives(group: &PlannedGroup, cache: &str) -> Vec<Value> {
 
 fn describe_artifact(artifact: &PlannedArtifact, cache: &str) -> Value {
     let (algorithm, digest) = match artifact.digest() {
-        Some(pin) => (pin.algorithm, pin.digest.as_str()),
+        Some(pin) => (pin.digest.algorithm(), pin.digest.as_str()),
         None => (PinAlgorithm::Sha256, UNPINNED),
     };
     let short = digest.get(..16).unwrap_or(digest);

@@ -30,7 +30,7 @@ use super::http::public;
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::sha256_hex;
 use crate::model::json;
-use crate::model::resource::PinAlgorithm;
+use crate::model::value::FileDigest;
 use crate::model::value::is_digest;
 
 pub use part::{Part, Pen};
@@ -110,23 +110,25 @@ impl Store {
 
     /// The file with this digest, as it lies there: whoever uses it looks at its bytes.
     #[must_use]
-    pub fn find_object(&self, algorithm: PinAlgorithm, digest: &str) -> Option<Object> {
-        if algorithm == PinAlgorithm::Sha512 && !is_digest(digest, 128) {
-            return None;
+    pub fn find_object(&self, digest: &FileDigest) -> Option<Object> {
+        match digest {
+            FileDigest::Sha256(digest) => self.find_sha256(digest),
+            FileDigest::Sha512(digest) => {
+                self.find_sha256(&fs::read_to_string(self.sha512_path(digest)).ok()?)
+            }
         }
-        let sha256 = match algorithm {
-            PinAlgorithm::Sha256 => digest.to_owned(),
-            PinAlgorithm::Sha512 => fs::read_to_string(self.sha512_path(digest)).ok()?,
-        };
-        let path = is_digest(&sha256, 64).then(|| self.object_path(&sha256))?;
-        path.is_file().then_some(Object { sha256, path })
+    }
+
+    fn find_sha256(&self, sha256: &str) -> Option<Object> {
+        let path = is_digest(sha256, 64).then(|| self.object_path(sha256))?;
+        path.is_file().then_some(Object { sha256: sha256.to_owned(), path })
     }
 
     /// The file that last came from this URL.
     #[must_use]
     pub fn find_url(&self, url: &str) -> Option<Object> {
         let origin: Origin = serde_json::from_slice(&fs::read(self.origin_path(url)).ok()?).ok()?;
-        self.find_object(PinAlgorithm::Sha256, &origin.sha256)
+        self.find_sha256(&origin.sha256)
     }
 
     /// The content of a file; none, and the file gone, where it is not what its name says.
@@ -278,7 +280,7 @@ impl Store {
             for path in files_below(&self.root.join(folder))? {
                 let text = fs::read_to_string(&path).unwrap_or_default();
                 let digest = serde_json::from_str::<Origin>(&text).map_or(text, |origin| origin.sha256);
-                if self.find_object(PinAlgorithm::Sha256, &digest).is_none() {
+                if self.find_sha256(&digest).is_none() {
                     remove_if_exists(&path)?;
                 }
             }

@@ -71,13 +71,15 @@ fn shorten(value: &Value) -> String {
 /// A digest that the artifact's own evidence contradicts, or two of one kind: such a record pins nothing.
 pub(super) fn find_contradiction(artifact: &PlannedArtifact) -> Option<String> {
     let says = |digest: &str| {
-        artifact.digests.iter().find(|pin| pin.digest.len() == digest.len() && pin.digest != digest)
+        let pins = artifact.digests.iter().map(|pin| pin.digest.as_str());
+        pins.into_iter().find(|pin| pin.len() == digest.len() && *pin != digest)
     };
     let evidence = artifact.evidence.iter().filter(|proof| proof.verdict.holds());
     let stated = evidence
         .filter(|proof| matches!(proof.proof, ProofKind::Pin | ProofKind::ChecksumFile))
-        .filter_map(|proof| proof.facts.get("digest"));
-    let own = artifact.digests.iter().map(|pin| &pin.digest);
+        .filter_map(|proof| proof.facts.get("digest"))
+        .map(String::as_str);
+    let own = artifact.digests.iter().map(|pin| pin.digest.as_str());
     let (one, other) = stated.chain(own).find_map(|digest| Some((digest, says(digest)?)))?;
-    Some(format!("`artifacts[{}].digests` says {} and {one}", artifact.component, other.digest))
+    Some(format!("`artifacts[{}].digests` says {other} and {one}", artifact.component))
 }

@@ -8,10 +8,11 @@ use crate::model::command_line;
 use crate::model::paths;
 use crate::model::resource::{
     Archive, ArgumentsFile, Artifact, Assertion, ContainerImage, DefenderExclusion, Directory,
-    DirectoryState, EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PinAlgorithm,
-    PortRange, PortRangeKind, RegistryValue, ResourceKind, Service, ServiceSettings, Symlink, Sysprep,
-    WindowsFeature, WinrmListener, WinrmSetting,
+    DirectoryState, EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PortRange,
+    PortRangeKind, RegistryValue, ResourceKind, Service, ServiceSettings, Symlink, Sysprep, WindowsFeature,
+    WinrmListener, WinrmSetting,
 };
+use crate::model::value::PinAlgorithm;
 
 use super::state::{Machine, Origin, Placed};
 use super::{inbox, sddl};

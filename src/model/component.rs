@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::evidence::ProofKind;
 use super::kubernetes::ComponentChoice;
 use super::line::Minor;
-use super::resource::{ArchiveFormat, PinAlgorithm};
+use super::resource::ArchiveFormat;
 use super::step::When;
 use super::upstream::Upstream;
 use super::url::HttpUrl;
+use super::value::{FileDigest, PinAlgorithm, Sha1, Sha256, Sha512, ValueError};
 use super::version::{Version, VersionRange};
 
 /// `manifests/components/<name>.json`
@@ -220,27 +221,64 @@ pub struct Authenticode {
 
 /// One published digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(try_from = "PinRecord", into = "PinRecord")]
+#[schemars(with = "PinRecord")]
 pub struct Pin {
     pub version: Version,
-    /// `windows_amd64`, of tools that run on the machine that builds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
-    pub algorithm: DigestAlgorithm,
-    pub digest: String,
-    /// Bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: PublishedDigest,
     pub size: Option<u64>,
-    /// Where it differs from the release's pattern.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<HttpUrl>,
     pub confidence: Confidence,
     pub source: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+/// The same in JSON, where the algorithm stands beside the digest.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct PinRecord {
+    version: Version,
+    /// `windows_amd64`, of tools that run on the machine that builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    platform: Option<String>,
+    algorithm: DigestAlgorithm,
+    digest: String,
+    /// Bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    /// Where it differs from the release's pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<HttpUrl>,
+    confidence: Confidence,
+    source: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+impl TryFrom<PinRecord> for Pin {
+    type Error = ValueError;
+
+    fn try_from(record: PinRecord) -> Result<Self, ValueError> {
+        let PinRecord { version, platform, algorithm, digest, size, url, confidence, source, note } = record;
+        let digest = match algorithm {
+            DigestAlgorithm::Sha1 => PublishedDigest::Sha1(digest.try_into()?),
+            DigestAlgorithm::Sha256 => PublishedDigest::Sha256(digest.try_into()?),
+            DigestAlgorithm::Sha512 => PublishedDigest::Sha512(digest.try_into()?),
+        };
+        Ok(Self { version, platform, digest, size, url, confidence, source, note })
+    }
+}
+
+impl From<Pin> for PinRecord {
+    fn from(pin: Pin) -> Self {
+        let Pin { version, platform, digest, size, url, confidence, source, note } = pin;
+        let (algorithm, digest) = (digest.algorithm(), digest.as_str().to_owned());
+        Self { version, platform, algorithm, digest, size, url, confidence, source, note }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DigestAlgorithm {
     Sha1,
@@ -249,23 +287,60 @@ pub enum DigestAlgorithm {
 }
 
 impl DigestAlgorithm {
-    /// Length of the digest in hexadecimal digits.
     #[must_use]
-    pub fn hex_length(self) -> usize {
+    pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Sha1 => 40,
-            Self::Sha256 => 64,
-            Self::Sha512 => 128,
+            Self::Sha1 => "sha1",
+            Self::Sha256 => "sha256",
+            Self::Sha512 => "sha512",
+        }
+    }
+}
+
+/// A digest as it is published, ordered by the strength of its algorithm.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PublishedDigest {
+    Sha1(Sha1),
+    Sha256(Sha256),
+    Sha512(Sha512),
+}
+
+impl PublishedDigest {
+    /// The digest if it may pin bytes: SHA-1 may not.
+    #[must_use]
+    pub fn file_digest(&self) -> Option<FileDigest> {
+        match self {
+            Self::Sha1(_) => None,
+            Self::Sha256(digest) => Some(FileDigest::Sha256(digest.clone())),
+            Self::Sha512(digest) => Some(FileDigest::Sha512(digest.clone())),
         }
     }
 
-    /// What may pin bytes: SHA-1 may not.
     #[must_use]
-    pub fn pin_algorithm(self) -> Option<PinAlgorithm> {
+    pub const fn algorithm(&self) -> DigestAlgorithm {
         match self {
-            Self::Sha1 => None,
-            Self::Sha256 => Some(PinAlgorithm::Sha256),
-            Self::Sha512 => Some(PinAlgorithm::Sha512),
+            Self::Sha1(_) => DigestAlgorithm::Sha1,
+            Self::Sha256(_) => DigestAlgorithm::Sha256,
+            Self::Sha512(_) => DigestAlgorithm::Sha512,
+        }
+    }
+
+    /// Lower-case hexadecimal.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Sha1(digest) => digest.as_str(),
+            Self::Sha256(digest) => digest.as_str(),
+            Self::Sha512(digest) => digest.as_str(),
+        }
+    }
+}
+
+impl From<FileDigest> for PublishedDigest {
+    fn from(digest: FileDigest) -> Self {
+        match digest {
+            FileDigest::Sha256(digest) => Self::Sha256(digest),
+            FileDigest::Sha512(digest) => Self::Sha512(digest),
         }
     }
 }
@@ -306,6 +381,6 @@ impl Pin {
     /// Whether the digest may decide which bytes are used.
     #[must_use]
     pub fn is_usable(&self) -> bool {
-        self.algorithm.pin_algorithm().is_some() && self.confidence >= Confidence::Low
+        !matches!(self.digest, PublishedDigest::Sha1(_)) && self.confidence >= Confidence::Low
     }
 }

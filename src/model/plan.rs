@@ -13,13 +13,13 @@ use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
 use super::pod_network::PodNetwork;
 use super::policy::PolicyUsed;
-use super::resource::PinAlgorithm;
 use super::selection::{ImageDefinition, Proxy};
 use super::signing::Signing;
 use super::situation::Situation;
 use super::target::Target;
 use super::url::HttpUrl;
 use super::value::ImageReference;
+use super::value::{FileDigest, PinAlgorithm, ValueError};
 use super::version::Version;
 use super::windows::WindowsRelease;
 
@@ -205,10 +205,7 @@ impl PlannedArtifact {
     pub fn format_pin_state(&self) -> String {
         match self.digest() {
             Some(digest) => {
-                let algorithm = match digest.algorithm {
-                    PinAlgorithm::Sha256 => "sha256",
-                    PinAlgorithm::Sha512 => "sha512",
-                };
+                let algorithm = digest.digest.algorithm().as_str();
                 format!("pinned ({algorithm}, {})", digest.confidence.as_str())
             }
             None => "unpinned".to_owned(),
@@ -218,12 +215,38 @@ impl PlannedArtifact {
 
 /// A digest with where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(try_from = "PinnedDigestRecord", into = "PinnedDigestRecord")]
+#[schemars(with = "PinnedDigestRecord")]
 pub struct PinnedDigest {
-    pub algorithm: PinAlgorithm,
-    pub digest: String,
+    pub digest: FileDigest,
     pub confidence: Confidence,
     pub source: Vec<String>,
+}
+
+/// The same in JSON.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PinnedDigestRecord {
+    algorithm: PinAlgorithm,
+    digest: String,
+    confidence: Confidence,
+    source: Vec<String>,
+}
+
+impl TryFrom<PinnedDigestRecord> for PinnedDigest {
+    type Error = ValueError;
+
+    fn try_from(record: PinnedDigestRecord) -> Result<Self, ValueError> {
+        let PinnedDigestRecord { algorithm, digest, confidence, source } = record;
+        Ok(Self { digest: FileDigest::new(algorithm, digest)?, confidence, source })
+    }
+}
+
+impl From<PinnedDigest> for PinnedDigestRecord {
+    fn from(pin: PinnedDigest) -> Self {
+        let (algorithm, digest) = (pin.digest.algorithm(), pin.digest.to_string());
+        Self { algorithm, digest, confidence: pin.confidence, source: pin.source }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::component::Confidence;
 use super::evidence::{ProofKind, Verdict};
+use super::value::Sha256;
 use super::version::VersionRange;
 
 /// A policy file (`--policy FILE`). Everything that it does not name is allowed.
@@ -29,7 +30,7 @@ pub struct Policy {
     pub allowed_publishers: Option<Vec<String>>,
     /// SHA-256 of the certificates that Authenticode chains may end in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allowed_roots: Option<Vec<String>>,
+    pub allowed_roots: Option<Vec<Sha256>>,
     /// Components that no image may hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden_components: Vec<String>,

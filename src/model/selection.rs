@@ -152,7 +152,7 @@ pub struct OwnFile<'a> {
     /// As messages name it.
     pub name: String,
     pub url: HttpUrl,
-    pub sha256: &'a str,
+    pub sha256: &'a Sha256,
     /// Whether a mirror is named for it.
     pub moved: bool,
     /// HTTP header → environment variable that holds its value.

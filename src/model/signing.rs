@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::resource::CertificateStore;
+use super::value::Sha256;
 
 /// What a policy of signed scripts comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct Signing {
 pub struct Signer {
     pub subject: String,
     /// Of the certificate.
-    pub sha256: String,
+    pub sha256: Sha256,
 }
 
 /// A certificate of the machine's stores.
@@ -28,7 +29,7 @@ pub struct Signer {
 #[serde(rename_all = "camelCase")]
 pub struct TrustedCertificate {
     pub store: CertificateStore,
-    pub sha256: String,
+    pub sha256: Sha256,
     /// DER in base64.
     pub content: String,
 }

@@ -1,9 +1,12 @@
 //! Texts of a fixed form. Each is parsed where it enters and cannot hold anything else later.
 
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
 use ipnet::Ipv4Net;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::url::strip_secrets;
 use crate::diagnostic::{Classify, ErrorClass};
@@ -101,6 +104,13 @@ macro_rules! text_value {
 }
 
 text_value!(
+    /// A SHA-1. It tells files apart that nobody made to deceive, so it pins nothing.
+    Sha1,
+    |text| is_digest(text, 40),
+    "a SHA-1: expected 40 lower-case hexadecimal digits"
+);
+
+text_value!(
     /// The SHA-256 of a file that is not empty.
     Sha256,
     |text| is_digest(text, 64) && !text.starts_with("e3b0c44298fc1c149afbf4c8996fb924"),
@@ -177,6 +187,86 @@ text_value!(
     "a list of hosts without proxy: expected names and networks, such as `10.0.0.0/8,.cluster.local,localhost`"
 );
 
+/// Digest algorithms that may pin bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PinAlgorithm {
+    Sha256,
+    Sha512,
+}
+
+impl PinAlgorithm {
+    /// Length of a digest in hexadecimal digits.
+    #[must_use]
+    pub const fn hex_length(self) -> usize {
+        match self {
+            Self::Sha256 => 64,
+            Self::Sha512 => 128,
+        }
+    }
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sha256 => "sha256",
+            Self::Sha512 => "sha512",
+        }
+    }
+}
+
+/// A digest that pins the bytes of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileDigest {
+    Sha256(Sha256),
+    Sha512(Sha512),
+}
+
+impl FileDigest {
+    /// # Errors
+    /// The text is not a digest of this algorithm.
+    pub fn new(algorithm: PinAlgorithm, text: String) -> Result<Self, ValueError> {
+        Ok(match algorithm {
+            PinAlgorithm::Sha256 => Self::Sha256(text.try_into()?),
+            PinAlgorithm::Sha512 => Self::Sha512(text.try_into()?),
+        })
+    }
+
+    #[must_use]
+    pub const fn algorithm(&self) -> PinAlgorithm {
+        match self {
+            Self::Sha256(_) => PinAlgorithm::Sha256,
+            Self::Sha512(_) => PinAlgorithm::Sha512,
+        }
+    }
+
+    /// Lower-case hexadecimal.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Sha256(digest) => digest.as_str(),
+            Self::Sha512(digest) => digest.as_str(),
+        }
+    }
+}
+
+impl fmt::Display for FileDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl ImageReference {
+    /// The digest of the image's manifest.
+    ///
+    /// # Panics
+    /// Never: the text was parsed when the value was made.
+    #[must_use]
+    pub fn digest(&self) -> Sha256 {
+        let digest = self.0.rsplit_once("@sha256:").and_then(|(_, digest)| digest.parse().ok());
+        digest.expect("an `ImageReference` ends in a digest")
+    }
+}
+
 impl Cidr {
     /// The network as addresses.
     ///
@@ -244,7 +334,7 @@ fn is_image_reference(text: &str) -> bool {
     text.rsplit_once("@sha256:").is_some_and(|(name, digest)| {
         name.starts_with(|c: char| c.is_ascii_alphanumeric())
             && name.bytes().all(is_known)
-            && is_digest(digest, 64)
+            && digest.parse::<Sha256>().is_ok()
     })
 }
 

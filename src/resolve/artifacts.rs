@@ -1,5 +1,6 @@
 //! A component and a version → the published file and what pins it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Finding;
@@ -134,20 +135,14 @@ fn suggest_version(component: &Component) -> String {
 
 /// The best attested digest of each algorithm, SHA-256 first because every Windows tool knows it.
 fn select_digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
-    let mut sorted = pins.to_vec();
-    sorted.sort_by(|a, b| a.algorithm.cmp(&b.algorithm).then(b.confidence.cmp(&a.confidence)));
-    sorted.dedup_by_key(|pin| pin.algorithm);
-    sorted
-        .into_iter()
-        .filter_map(|pin| {
-            Some(PinnedDigest {
-                algorithm: pin.algorithm.pin_algorithm()?,
-                digest: pin.digest.clone(),
-                confidence: pin.confidence,
-                source: pin.source.clone(),
-            })
-        })
-        .collect()
+    let pinned = |pin: &&Pin| {
+        let digest = pin.digest.file_digest()?;
+        Some(PinnedDigest { digest, confidence: pin.confidence, source: pin.source.clone() })
+    };
+    let mut digests: Vec<PinnedDigest> = pins.iter().filter_map(pinned).collect();
+    digests.sort_by_key(|pin| (pin.digest.algorithm(), Reverse(pin.confidence)));
+    digests.dedup_by_key(|pin| pin.digest.algorithm());
+    digests
 }
 
 fn fill_members(release: &Release, version: &Version) -> Vec<Member> {
@@ -239,7 +234,8 @@ mod tests {
         assert_eq!(artifact.file, "t-1_1_0.zip");
         assert_eq!(artifact.members[0].member, "t-1.1.0/t.exe");
         assert_eq!(artifact.size, Some(7));
-        let lengths: Vec<usize> = artifact.digests.iter().map(|digest| digest.digest.len()).collect();
+        let lengths: Vec<usize> =
+            artifact.digests.iter().map(|digest| digest.digest.as_str().len()).collect();
         assert_eq!(lengths, [64, 128]);
         assert!(artifact.signatures.is_empty());
         assert_eq!(planned("1.6.0").url.as_str(), "https://mirror.example/t.zip");

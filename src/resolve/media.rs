@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::model::component::{Confidence, PayloadKind};
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, PlannedGroup};
-use crate::model::resource::PinAlgorithm;
 use crate::model::target::{BootMedium, ImageTarget, Target};
 use crate::model::url::{HttpUrl, file_name};
+use crate::model::value::{FileDigest, Sha256};
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
@@ -24,9 +24,9 @@ pub(super) fn plan_media(
     let artifacts: Vec<PlannedArtifact> = media
         .iter()
         .filter_map(|medium| {
-            // The variable's pattern has refused what is no URL.
+            // The variable's pattern has refused what is no URL and no digest.
             let url: HttpUrl = value(&medium.url)?.parse().ok()?;
-            Some(plan_medium(medium, &version, &url, value(&medium.sha256)?))
+            Some(plan_medium(medium, &version, &url, &value(&medium.sha256)?.parse().ok()?))
         })
         .collect();
     (!artifacts.is_empty()).then(|| PlannedGroup {
@@ -38,7 +38,7 @@ pub(super) fn plan_media(
     })
 }
 
-fn plan_medium(medium: &BootMedium, version: &Version, url: &HttpUrl, sha256: &str) -> PlannedArtifact {
+fn plan_medium(medium: &BootMedium, version: &Version, url: &HttpUrl, sha256: &Sha256) -> PlannedArtifact {
     PlannedArtifact {
         component: medium.name.clone(),
         role: ArtifactRole::BootMedia,
@@ -49,8 +49,7 @@ fn plan_medium(medium: &BootMedium, version: &Version, url: &HttpUrl, sha256: &s
         members: Vec::new(),
         size: None,
         digests: vec![PinnedDigest {
-            algorithm: PinAlgorithm::Sha256,
-            digest: sha256.to_owned(),
+            digest: FileDigest::Sha256(sha256.clone()),
             confidence: Confidence::Authoritative,
             source: vec![format!("variable `{}`", medium.sha256)],
         }],

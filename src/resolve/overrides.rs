@@ -6,8 +6,8 @@ use crate::diagnostic::Finding;
 use crate::model::component::{Authenticode, ChecksumFile, ChecksumFormat, Confidence, Signature};
 use crate::model::overrides::{Override, Overrides, SCRIPTS, find_mirror, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
-use crate::model::resource::PinAlgorithm;
 use crate::model::url::{HttpUrl, file_name};
+use crate::model::value::{FileDigest, PinAlgorithm};
 
 use super::artifacts::{fill, fill_url};
 
@@ -80,7 +80,10 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
         artifact.signatures.clear();
         artifact.authenticode = None;
     } else if let Some(known) = own.iter().find_map(|own| {
-        artifact.digests.iter().find(|known| known.algorithm == own.algorithm && known.digest != own.digest)
+        artifact
+            .digests
+            .iter()
+            .find(|known| known.digest.algorithm() == own.digest.algorithm() && known.digest != own.digest)
     }) {
         warnings.push(Warning {
             id: "override-contradicts-catalog".to_owned(),
@@ -171,19 +174,14 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
 }
 
 fn override_digests(over: &Override) -> Vec<PinnedDigest> {
-    let sha256 = over.sha256.clone().map(String::from);
-    let sha512 = over.sha512.clone().map(String::from);
-    [(PinAlgorithm::Sha256, sha256), (PinAlgorithm::Sha512, sha512)]
-        .into_iter()
-        .filter_map(|(algorithm, digest)| {
-            Some(PinnedDigest {
-                algorithm,
-                digest: digest?,
-                confidence: Confidence::Authoritative,
-                source: vec![SOURCE.to_owned()],
-            })
-        })
-        .collect()
+    let sha256 = over.sha256.clone().map(FileDigest::Sha256);
+    let sha512 = over.sha512.clone().map(FileDigest::Sha512);
+    let pinned = |digest| PinnedDigest {
+        digest,
+        confidence: Confidence::Authoritative,
+        source: vec![SOURCE.to_owned()],
+    };
+    sha256.into_iter().chain(sha512).map(pinned).collect()
 }
 
 fn apply_mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {

@@ -13,6 +13,7 @@ use crate::model::plan::Warning;
 use crate::model::policy::SignedScripts;
 use crate::model::resource::CertificateStore;
 use crate::model::signing::{Signer, Signing, TrustedCertificate};
+use crate::model::value::Sha256;
 use crate::trust::PolicyError;
 use crate::verify::ProofError;
 use crate::verify::authenticode::{Policy, Publisher, SignedBy, verify_signer};
@@ -124,11 +125,11 @@ fn collect_trust(found: &[SignedBy]) -> Signing {
     let mut signers = BTreeSet::new();
     let mut certificates = BTreeSet::new();
     for signed in found {
-        signers.insert(Signer { subject: signed.subject.clone(), sha256: sha256_hex(&signed.leaf) });
+        signers.insert(Signer { subject: signed.subject.clone(), sha256: digest_certificate(&signed.leaf) });
         let mut trust = |store, der: &[u8]| {
             certificates.insert(TrustedCertificate {
                 store,
-                sha256: sha256_hex(der),
+                sha256: digest_certificate(der),
                 content: STANDARD.encode(der),
             });
         };
@@ -139,6 +140,10 @@ fn collect_trust(found: &[SignedBy]) -> Signing {
         }
     }
     Signing { signers: signers.into_iter().collect(), certificates: certificates.into_iter().collect() }
+}
+
+fn digest_certificate(der: &[u8]) -> Sha256 {
+    sha256_hex(der).parse().expect("a certificate is not empty")
 }
 
 fn warn_expiry(found: &[SignedBy]) -> Vec<Warning> {

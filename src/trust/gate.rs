@@ -179,7 +179,7 @@ fn check_roots(policy: &Policy, artifact: &PlannedArtifact, evidence: &[Evidence
     let Some(allowed) = &policy.allowed_roots else { return Vec::new() };
     let signed = evidence.iter().filter(|proof| proof.proof == ProofKind::Authenticode);
     let roots = signed.filter_map(|proof| proof.facts.get("rootSha256"));
-    let refused = roots.filter(|root| !allowed.iter().any(|ok| ok.eq_ignore_ascii_case(root)));
+    let refused = roots.filter(|root| !allowed.iter().any(|ok| ok.as_str() == root.as_str()));
     refused
         .map(|root| {
             let remedy = format!(

@@ -2,10 +2,10 @@
 //!
 //! [`list_subjects`] is the only place that enumerates them. Policy, lock and reports walk its list.
 
-use crate::model::plan::{PinnedDigest, Plan, PlannedArtifact};
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
-use crate::model::resource::PinAlgorithm;
 use crate::model::url::parse_host;
+use crate::model::value::FileDigest;
 
 /// Where a subject's bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct Subject<'a> {
     pub origin: Origin,
     /// Hosts that container images are asked of: their registry and its mirrors.
     pub registries: Vec<String>,
-    /// Algorithm and digest, as far as they are pinned.
-    pub digests: Vec<(PinAlgorithm, &'a str)>,
+    /// The digests that pin it.
+    pub digests: Vec<FileDigest>,
     /// What is published about an artifact: its proofs, with their addresses.
     pub artifact: Option<&'a PlannedArtifact>,
 }
@@ -59,11 +59,10 @@ impl<'a> Subject<'a> {
     pub fn from_artifact(artifact: &'a PlannedArtifact) -> Self {
         let members = artifact.members.iter().map(|member| member.file.as_str());
         let own = artifact.members.is_empty().then_some(artifact.file.as_str());
-        let digest = |pin: &'a PinnedDigest| (pin.algorithm, pin.digest.as_str());
         Self {
             title: artifact.title(),
             programs: members.chain(own).collect(),
-            digests: artifact.digests.iter().map(digest).collect(),
+            digests: artifact.digests.iter().map(|pin| pin.digest.clone()).collect(),
             artifact: Some(artifact),
             ..Self::new(Role::Artifact, &artifact.component, Origin::Url(artifact.url.to_string()))
         }
@@ -135,7 +134,7 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
         // A plugin's file is `VENDOR~DRIVER/FILE`, an update is `KB…`.
         let role = if file.name.contains('~') { Role::VolumePlugin } else { Role::Update };
         Subject {
-            digests: vec![(PinAlgorithm::Sha256, file.sha256)],
+            digests: vec![FileDigest::Sha256(file.sha256.clone())],
             ..Subject::new(role, file.name, Origin::Url(file.url.to_string()))
         }
     }));
@@ -146,21 +145,15 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
             Origin::Platform("Windows Update".to_owned()),
         ));
     }
-    subjects.extend(plan.images.iter().map(|image| {
-        Subject {
-            digests: image
-                .split_once("@sha256:")
-                .map(|(_, digest)| (PinAlgorithm::Sha256, digest))
-                .into_iter()
-                .collect(),
-            registries: list_registries(plan, image),
-            ..Subject::new(Role::ContainerImage, image.to_string(), Origin::Registry(image.to_string()))
-        }
+    subjects.extend(plan.images.iter().map(|image| Subject {
+        digests: vec![FileDigest::Sha256(image.digest())],
+        registries: list_registries(plan, image),
+        ..Subject::new(Role::ContainerImage, image.to_string(), Origin::Registry(image.to_string()))
     }));
     let certificates = plan.signing.iter().flat_map(|signing| &signing.certificates);
     subjects.extend(certificates.map(|certificate| Subject {
-        digests: vec![(PinAlgorithm::Sha256, certificate.sha256.as_str())],
-        ..Subject::new(Role::Certificate, &certificate.sha256, Origin::Given)
+        digests: vec![FileDigest::Sha256(certificate.sha256.clone())],
+        ..Subject::new(Role::Certificate, certificate.sha256.as_str(), Origin::Given)
     }));
     let variables = plan.target.variables.iter().filter(|variable| variable.base_image);
     subjects.extend(variables.filter_map(|variable| {

@@ -12,10 +12,11 @@ use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs;
-use crate::model::component::{Component, Confidence, DigestAlgorithm, Pin};
+use crate::model::component::{Component, Confidence, Pin};
 use crate::model::evidence::Verdict;
 use crate::model::json;
 use crate::model::policy::Policy;
+use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::resolve::{ResolveError, plan_artifact};
 use crate::ui::{Downloads, Printer};
 
@@ -65,20 +66,16 @@ pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -
 /// A file's digests, and who says so.
 #[derive(Default)]
 struct KnownDigests {
-    digests: BTreeMap<DigestAlgorithm, String>,
+    digests: BTreeMap<PinAlgorithm, FileDigest>,
     size: Option<u64>,
     source: Vec<String>,
     confidence: Option<Confidence>,
 }
 
 impl KnownDigests {
-    fn new(sha256: &str, sha512: &str, size: u64) -> Self {
-        let digests = [(DigestAlgorithm::Sha256, sha256), (DigestAlgorithm::Sha512, sha512)];
-        Self {
-            digests: digests.map(|(algorithm, digest)| (algorithm, digest.to_owned())).into(),
-            size: Some(size),
-            ..Self::default()
-        }
+    fn new(digests: [FileDigest; 2], size: u64) -> Self {
+        let digests = digests.map(|digest| (digest.algorithm(), digest)).into();
+        Self { digests, size: Some(size), ..Self::default() }
     }
 }
 
@@ -97,14 +94,15 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         Some(url) if url.contains("://") => digest_download(args, url)?,
         Some(file) => {
             let read = fs::digest_file(Path::new(file))?;
-            KnownDigests::new(&read.sha256, &read.sha512, read.size)
+            let digests = [(PinAlgorithm::Sha256, read.sha256), (PinAlgorithm::Sha512, read.sha512)];
+            let digests = digests.map(|(algorithm, digest)| FileDigest::new(algorithm, digest));
+            let [sha256, sha512] = digests;
+            KnownDigests::new([sha256?, sha512?], read.size)
         }
     };
-    for (algorithm, given) in
-        [(DigestAlgorithm::Sha256, args.sha256.as_deref()), (DigestAlgorithm::Sha512, args.sha512.as_deref())]
-    {
-        let Some(given) = given else { continue };
-        if let Some(read) = known.digests.insert(algorithm, given.to_owned())
+    let given = args.sha256.clone().map(FileDigest::Sha256).into_iter();
+    for given in given.chain(args.sha512.clone().map(FileDigest::Sha512)) {
+        if let Some(read) = known.digests.insert(given.algorithm(), given.clone())
             && read != given
         {
             return Err(InputError {
@@ -132,12 +130,11 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
     let confidence = args.confidence.or(known.confidence).unwrap_or(Confidence::Medium);
     Ok(known
         .digests
-        .into_iter()
-        .map(|(algorithm, digest)| Pin {
+        .into_values()
+        .map(|digest| Pin {
             version: args.version.clone(),
             platform: None,
-            algorithm,
-            digest,
+            digest: digest.into(),
             size: known.size,
             url: None,
             confidence,
@@ -153,7 +150,7 @@ fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
     let fetched = open_fetcher(&args.network, &Policy::default())?
         .fetch_all(&[request], 1, &Downloads::new_silent())
         .swap_remove(0)?;
-    Ok(KnownDigests::new(fetched.sha256(), fetched.sha512(), fetched.size()))
+    Ok(KnownDigests::new(fetched.file_digests(), fetched.size()))
 }
 
 /// The publisher's own file, by the proofs that the catalog knows.
@@ -184,7 +181,7 @@ fn digest_published(
     Ok(KnownDigests {
         source,
         confidence: verified.artifact().digests.first().map(|pin| pin.confidence),
-        ..KnownDigests::new(fetched.sha256(), fetched.sha512(), fetched.size())
+        ..KnownDigests::new(fetched.file_digests(), fetched.size())
     })
 }
 
@@ -202,9 +199,7 @@ fn insert_pins(path: &Path, bytes: &[u8], added: &[Pin]) -> Result<String> {
         ));
     }
     for pin in added {
-        if pins.iter().any(|(known, _)| {
-            (&known.version, known.algorithm, &known.digest) == (&pin.version, pin.algorithm, &pin.digest)
-        }) {
+        if pins.iter().any(|(known, _)| (&known.version, &known.digest) == (&pin.version, &pin.digest)) {
             continue;
         }
         let place = pins.iter().rposition(|(known, _)| known.version <= pin.version).map_or(0, |at| at + 1);

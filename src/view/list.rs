@@ -136,7 +136,7 @@ fn list_components(catalog: &Catalog) -> Result<Rows> {
 /// One usable pin per version, ascending.
 fn usable_pins(component: &Component) -> Vec<&Pin> {
     let mut pins: Vec<&Pin> = component.pins.iter().filter(|pin| pin.is_usable()).collect();
-    pins.sort_by(|a, b| a.version.cmp(&b.version).then(a.algorithm.cmp(&b.algorithm)));
+    pins.sort_by(|a, b| a.version.cmp(&b.version).then(a.digest.cmp(&b.digest)));
     pins.dedup_by(|a, b| a.version == b.version);
     pins
 }
@@ -147,9 +147,9 @@ fn list_versions(catalog: &Catalog, name: &str) -> Result<Rows> {
         .into_iter()
         .map(|pin| {
             let value = serde_json::to_value(pin).unwrap_or_default();
-            let algorithm = format!("{:?}", pin.algorithm).to_lowercase();
+            let algorithm = pin.digest.algorithm().as_str();
             let confidence = pin.confidence.as_str();
-            (value, format!("{:<22} {algorithm}:{} {confidence}", pin.version, pin.digest))
+            (value, format!("{:<22} {algorithm}:{} {confidence}", pin.version, pin.digest.as_str()))
         })
         .collect())
 }

@@ -1,7 +1,7 @@
 //! Checksum files, by the real tools where there is one on this machine, and by hand after those
 //! of Windows.
 
-use imagegen::model::resource::PinAlgorithm;
+use imagegen::model::value::PinAlgorithm;
 use imagegen::verify::checksums::{MAX_SIZE, find_checksum};
 
 use super::agree;

@@ -14,7 +14,7 @@ use crate::io::store::Store;
 use crate::model::component::{Signature, SignatureKind};
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
-use crate::model::resource::PinAlgorithm;
+use crate::model::value::PinAlgorithm;
 use crate::verify::sigstore::Signer;
 use crate::verify::{ProofError, Proven, keyless, record_evidence, sigstore};
 
@@ -110,15 +110,14 @@ pub fn reprove_artifact(
         if bytes.is_none() && !was_proven(artifact, kind) {
             continue;
         }
-        let pin = artifact.digests.iter().find(|pin| pin.algorithm == PinAlgorithm::Sha256);
+        let pin = artifact.digests.iter().find(|pin| pin.digest.algorithm() == PinAlgorithm::Sha256);
         let outcome = match (bytes, pin) {
             (None, _) => {
                 Err(ProofError::new("proof-absent", "the lock says that it was proven by this file"))
             }
             (_, None) => Err(ProofError::new("proof-digest", "the lock has no SHA-256 of the artifact")),
-            (Some(bytes), Some(pin)) => {
-                parse_digest(&pin.digest).and_then(|digest| verify_proof(signature, &digest, &bytes, keys))
-            }
+            (Some(bytes), Some(pin)) => parse_digest(pin.digest.as_str())
+                .and_then(|digest| verify_proof(signature, &digest, &bytes, keys)),
         };
         found.push(record_evidence(kind, &artifact.file, Some(&path.display().to_string()), outcome));
     }

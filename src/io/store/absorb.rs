@@ -4,7 +4,6 @@ use std::io;
 
 use super::{Object, Store};
 use crate::io::fs::{FileError, digest_file, file_error};
-use crate::model::resource::PinAlgorithm;
 
 impl Store {
     /// Puts what a reader gives into the store, if its digest is the one that is expected.
@@ -16,7 +15,7 @@ impl Store {
         reader: &mut dyn io::Read,
         expected: &str,
     ) -> Result<Option<Object>, FileError> {
-        if let Some(object) = self.find_object(PinAlgorithm::Sha256, expected)
+        if let Some(object) = self.find_sha256(expected)
             && self.digest_object(&object)?.is_some()
         {
             return Ok(Some(object));

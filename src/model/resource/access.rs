@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::Sha256;
 use super::{Ensure, Identity, ResourceType};
 
 /// A local account.
@@ -66,7 +67,7 @@ pub struct WinrmSetting {
 pub struct Certificate {
     pub store: CertificateStore,
     /// Of the certificate.
-    pub sha256: String,
+    pub sha256: Sha256,
     pub ensure: Ensure,
     /// The certificate in DER, in base64.
     pub content: String,

@@ -3,37 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::PinAlgorithm;
 use super::{Identity, ResourceKind, ResourceType};
 
 /// Stands in previews for a digest that the lockfile does not pin yet.
 pub const UNPINNED: &str = "unpinned";
-
-/// Digest algorithms that may pin bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PinAlgorithm {
-    Sha256,
-    Sha512,
-}
-
-impl PinAlgorithm {
-    /// Length of a digest in hexadecimal digits.
-    #[must_use]
-    pub const fn hex_length(self) -> usize {
-        match self {
-            Self::Sha256 => 64,
-            Self::Sha512 => 128,
-        }
-    }
-
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sha256 => "sha256",
-            Self::Sha512 => "sha512",
-        }
-    }
-}
 
 /// A pinned file that is used as it was published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

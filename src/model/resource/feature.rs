@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::PinAlgorithm;
 use super::artifact::download;
-use super::{Artifact, Identity, PinAlgorithm, ResourceType};
+use super::{Artifact, Identity, ResourceType};
 
 /// A role or feature of Windows Server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
