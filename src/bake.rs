@@ -1,7 +1,7 @@
 //! Workspace → Packer → image.
 //!
 //! Only a pinned lock can be baked. Secrets reach Packer through its environment alone; its output
-//! goes to a file whole and to the terminal condensed, known secrets blotted out in both.
+//! goes to a file whole and to the terminal condensed, secrets masked in both.
 
 mod condense;
 mod results;
@@ -16,6 +16,7 @@ use crate::io::exec::{self, ExecError, Outcome, Run};
 use crate::io::fs::{self, FileError};
 use crate::model::choice::OnError;
 use crate::model::plan::Plan;
+use crate::model::secret::{Masker, Secret};
 use crate::model::target::ImageTarget;
 use crate::ui::Printer;
 
@@ -128,6 +129,7 @@ impl Bake<'_> {
         for name in ["packer-manifest.json", "check-report.json", "image.json"] {
             fs::remove_if_exists(&self.folder.join(name))?;
         }
+        mask_variables(plan, self.environment);
         let mut session = Session {
             program,
             folder: self.folder.to_owned(),
@@ -137,7 +139,6 @@ impl Bake<'_> {
                 self.environment,
                 self.tools.plugins.as_deref(),
             ),
-            secrets: collect_secrets(plan, self.environment),
             interactive: self.on_error == OnError::Ask,
             log: fs::Log::create(&log)?,
             log_path: log,
@@ -210,22 +211,17 @@ fn build_environment(
     result
 }
 
-fn collect_secrets(plan: &Plan, environment: &Environment) -> Vec<String> {
-    plan.target
-        .variables
-        .iter()
-        .filter(|variable| variable.sensitive)
-        .flat_map(crate::model::variable::Variable::environment_names)
-        .filter_map(|name| environment.get(&name)?.to_str().map(str::to_owned))
-        .filter(|secret| secret.len() >= 4)
-        .collect()
+/// What the target says is secret is masked in Packer's output.
+fn mask_variables(plan: &Plan, environment: &Environment) {
+    let sensitive = plan.target.variables.iter().filter(|variable| variable.sensitive);
+    let names = sensitive.flat_map(crate::model::variable::Variable::environment_names);
+    names.filter_map(|name| environment.get(&name)?.to_str()).for_each(|value| drop(Secret::new(value)));
 }
 
 struct Session<'a> {
     program: PathBuf,
     folder: PathBuf,
     environment: Environment,
-    secrets: Vec<String>,
     interactive: bool,
     log: fs::Log,
     log_path: PathBuf,
@@ -245,8 +241,8 @@ impl Session<'_> {
         };
         let mut progress = self.printer.start_progress();
         let mut last: Vec<String> = Vec::new();
-        let outcome = exec::run_program(&run, |line| {
-            let line = redact_secrets(line, &self.secrets);
+        let mut maskers: [Masker; 2] = Default::default();
+        let mut show = |line: String| {
             self.log.write_line(&line);
             match condense_line(&line) {
                 Some(text) => progress.show_milestone(&text),
@@ -258,7 +254,11 @@ impl Session<'_> {
                     last.remove(0);
                 }
             }
+        };
+        let outcome = exec::run_program(&run, |stream, line| {
+            maskers[stream as usize].push_line(line).into_iter().for_each(&mut show);
         });
+        maskers.iter_mut().flat_map(Masker::finish).for_each(show);
         progress.finish();
         self.check_outcome(step, outcome?, last)
     }
@@ -274,8 +274,4 @@ impl Session<'_> {
             Outcome { code: None, .. } => Err(BakeError::Killed { step, last }),
         }
     }
-}
-
-fn redact_secrets(line: &str, secrets: &[String]) -> String {
-    secrets.iter().fold(line.to_owned(), |line, secret| line.replace(secret, "<sensitive>"))
 }

@@ -17,9 +17,10 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
 use crate::io::fs::Digests;
-use crate::io::http::{Http, HttpError, Secret, public};
+use crate::io::http::{Http, HttpError, public};
 use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
+use crate::model::secret::Secret;
 use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::ui::Downloads;
 

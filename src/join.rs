@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::model::plan::Plan;
+use crate::model::secret::Secret;
 
 pub(crate) use check::is_subdomain;
 
@@ -101,7 +102,7 @@ pub enum Form {
 pub struct Secrets {
     pub token: Option<Token>,
     /// A kubeconfig with the address and CA of the cluster, instead of endpoint and hashes.
-    pub kubeconfig: Option<Vec<u8>>,
+    pub kubeconfig: Option<Secret>,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
+use imagegen::model::secret::{mask_environment, mask_text};
 
 fn main() -> ExitCode {
+    mask_environment(std::env::vars_os());
     let cli = match parse_cli() {
         Ok(cli) => cli,
         Err(error) => {
-            // A closed stream cannot be reported.
-            let _ = error.print();
+            print_parse_error(&error);
             return classify_parse_error(&error).map_or(ExitCode::SUCCESS, |class| class.exit_code().into());
         }
     };
@@ -22,5 +23,17 @@ fn main() -> ExitCode {
             failure.remedies().iter().for_each(|remedy| printer.print_hint(remedy));
             ExitCode::from(failure.class().exit_code())
         }
+    }
+}
+
+/// In color as clap does, unless the text holds a secret.
+fn print_parse_error(error: &clap::Error) {
+    let text = error.render().to_string();
+    let masked = mask_text(&text);
+    if error.use_stderr() && masked != text {
+        eprint!("{masked}");
+    } else {
+        // A closed stream cannot be reported.
+        let _ = error.print();
     }
 }

@@ -212,7 +212,7 @@ fn check_own_packer(program: &Path, checks: &mut Checks) {
         input: None,
     };
     let mut first = None;
-    let ended = exec::run_program(&run, |line| {
+    let ended = exec::run_program(&run, |_, line| {
         first.get_or_insert_with(|| line.trim().to_owned());
     });
     match ended {

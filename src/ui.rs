@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::diagnostic::{InternalError, Result};
 use crate::model::choice::Format;
 use crate::model::json;
+use crate::model::secret::mask_text;
 use crate::model::text::{escape_controls, escape_json_controls};
 
 pub use downloads::{Downloads, Transfer};
@@ -45,14 +46,29 @@ impl Printer {
     /// # Errors
     /// stdout is closed for another reason than that its reader has read enough.
     pub fn print_result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
+        Self::write_result(&mask_text(&self.format_result(value, text)))
+    }
+
+    /// A result that is secret itself and that the user asked for.
+    ///
+    /// # Errors
+    /// As [`Printer::print_result`].
+    pub fn print_secret_result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
+        Self::write_result(&self.format_result(value, text))
+    }
+
+    fn format_result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> String {
         let output = match self.format {
             Format::Json => json::format_json(value),
             Format::Text => text(),
         };
-        let output = match self.format {
-            Format::Json => escape_json_controls(&output),
-            Format::Text => escape_controls(&output),
-        };
+        match self.format {
+            Format::Json => escape_json_controls(&output).into_owned(),
+            Format::Text => escape_controls(&output).into_owned(),
+        }
+    }
+
+    fn write_result(output: &str) -> Result<()> {
         match io::stdout().lock().write_all(output.as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(InternalError(format!("writing to stdout: {error}")).into())
@@ -96,10 +112,10 @@ impl Printer {
         Self::print_labelled("", text);
     }
 
-    /// The text may quote a lockfile or a server: no control character of it reaches the terminal.
+    /// The text may quote a lockfile or a server: no control character and no secret of it reaches the terminal.
     fn print_labelled(label: &str, text: &str) {
         // A closed stderr cannot be reported.
-        let _ = writeln!(io::stderr().lock(), "{label}{}", escape_controls(text));
+        let _ = writeln!(io::stderr().lock(), "{label}{}", escape_controls(&mask_text(text)));
     }
 
     /// Progress of something long: in place on a terminal, else a line every few seconds.
@@ -133,7 +149,7 @@ impl Progress {
     pub fn show_status(&mut self, text: &str) {
         match self {
             Self::Silent => {}
-            Self::InPlace(bar) => bar.set_message(escape_controls(text).into_owned()),
+            Self::InPlace(bar) => bar.set_message(escape_controls(&mask_text(text)).into_owned()),
             Self::Lines { last } => {
                 let now = Instant::now();
                 if last.is_none_or(|last| now.duration_since(last) >= Duration::from_secs(3)) {
@@ -148,7 +164,7 @@ impl Progress {
     pub fn show_milestone(&mut self, text: &str) {
         match self {
             Self::Silent => {}
-            Self::InPlace(bar) => bar.println(escape_controls(text)),
+            Self::InPlace(bar) => bar.println(escape_controls(&mask_text(text))),
             Self::Lines { .. } => Printer::print_line(text),
         }
     }

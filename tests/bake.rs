@@ -118,6 +118,49 @@ fn secrets_reach_packer_through_its_environment_alone() {
     assert!(!(ran.stdout + &ran.stderr).contains("s3cret-of-the-test"));
 }
 
+/// Packer, clouds and guests repeat values in their own forms, and terminals wrap lines.
+#[test]
+fn secrets_are_masked_in_every_form() {
+    let test = with_packer(&format!(
+        r#"[ $1 = build ] || exit 0
+secret=$PKR_VAR_client_secret
+echo "plain $secret"
+echo "base64 $(printf 'user:%s' "$secret" | base64 -w 0)"
+printf '%s' "$secret" | base64 -w 8
+printf '$p = "%s"' "$secret" | iconv -t UTF-16LE | base64 -w 0; echo
+printf '%s' "$secret" | od -An -tx1
+printf '==> imagegen.builder.node: %s
+' "${{secret%%test*}}" "${{secret#s3cret-of-the-}}"
+echo "stderr ${{secret%%test*}}" >&2; echo "${{secret#s3cret-of-the-}}" >&2
+echo "header $ARTIFACTS_TOKEN; proxy $HTTPS_PROXY"
+{MANIFEST}
+{REPORT}"#
+    ))
+    .env("ARM_CLIENT_SECRET", "s3cret-of-the-test-of-the-bake")
+    .env("ARTIFACTS_TOKEN", "t0ken-of-the-environment")
+    .env("HTTPS_PROXY", "http://user:pr0xy-word@127.0.0.1:9")
+    .env("ARM_CLIENT_ID", "00000000-0000-0000-0000-000000000001")
+    .env("ARM_SUBSCRIPTION_ID", "00000000-0000-0000-0000-000000000002");
+    let ran = test.succeeds();
+    let log = test.text("o/packer.log");
+    let shown = ran.stdout + &ran.stderr + &log;
+    for part in [
+        "s3cret-of-the-test",
+        "s3cret-of-the-",
+        "test-of-the-bake",
+        // `printf user:s3cret-of-the-test-of-the-bake | base64`, and its middle in UTF-16
+        "czNjcmV0LW9mLXRoZS10ZXN0",
+        "MzY3JldC1v",
+        "cwAzAGMAcgBlAHQA",
+        "73 33 63 72 65 74",
+        "t0ken-of-the-environment",
+        "pr0xy-word",
+    ] {
+        assert!(!shown.contains(part), "{part}: {log}");
+    }
+    assert!(log.matches("<sensitive>").count() >= 12, "{log}");
+}
+
 #[test]
 fn an_interrupt_lets_packer_clean_up() {
     let test = with_packer(

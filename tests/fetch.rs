@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use imagegen::fetch::{FetchError, Fetched, Fetcher, Request};
-use imagegen::io::http::{Http, Options, Patience, Secret};
+use imagegen::io::http::{Http, Options, Patience};
 use imagegen::io::store::Store;
+use imagegen::model::secret::Secret;
 use imagegen::model::value::FileDigest;
 use imagegen::ui::Downloads;
 

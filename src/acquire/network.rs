@@ -7,10 +7,11 @@ use crate::catalog::Trees;
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::fetch::{Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, Request};
-use crate::io::http::{Http, Options, Patience, Secret};
+use crate::io::http::{Http, Options, Patience};
 use crate::io::store::Store;
 use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::Policy;
+use crate::model::secret::Secret;
 use crate::model::selection::ImageDefinition;
 use crate::model::value::FileDigest;
 

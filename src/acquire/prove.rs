@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 
 use crate::embedded::Tree;
 use crate::fetch::{Fetched, Fetcher};
-use crate::io::http::Secret;
 use crate::model::component::Confidence;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json::JsonError;
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::Policy;
+use crate::model::secret::Secret;
 use crate::model::url::{HttpUrl, file_name};
 use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::trust::{check_evidence, is_waived};

@@ -12,7 +12,7 @@ use crate::diagnostic::{InputError, Result};
 use crate::embedded::sha256_hex;
 use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
 use crate::io::fs;
-use crate::io::http::{Secret, public};
+use crate::io::http::public;
 use crate::io::oci::{MANIFESTS, Reference};
 use crate::lock::Lock;
 use crate::model::evidence::Verdict;
@@ -27,6 +27,7 @@ use crate::ui::{Downloads, Printer};
 use crate::acquire::collect_outcomes;
 use crate::acquire::{open_fetcher, read_headers, request_artifact, request_user_files};
 use crate::catalog::Trees;
+use crate::model::secret::Secret;
 
 /// # Errors
 /// The lock is not pinned, or something cannot be downloaded or written.
@@ -202,7 +203,7 @@ impl Gatherer<'_> {
     ) -> Result<(Fetched, Vec<u8>)> {
         let mut request = request_by_digest(name, &image.manifest_url(digest), blob_sha256(digest)?, login);
         request.max_size = LARGEST_MANIFEST;
-        request.headers.push(("Accept".to_owned(), Secret::new(MANIFESTS.to_owned())));
+        request.headers.push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
         let fetched = self.fetch_files(std::slice::from_ref(&request))?.swap_remove(0);
         self.add_file(BLOBS, &fetched);
         let bytes = fs::read_file(fetched.path())?;

@@ -56,7 +56,7 @@ pub(super) fn run_join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: 
     };
     let Some(path) = &args.out else {
         output.content = Some(data.content.clone());
-        return printer.print_result(&output, || data.content);
+        return printer.print_secret_result(&output, || data.content);
     };
     fs::write_secret(path, data.content.as_bytes())?;
     output.file = Some(path.display().to_string());

@@ -8,8 +8,9 @@ use tokio::task::JoinHandle;
 use super::FetchFailure;
 use super::download::Download;
 use crate::io::fs::Sums;
-use crate::io::http::{Http, HttpError, Resume, Secret};
+use crate::io::http::{Http, HttpError, Resume};
 use crate::io::store::{Part, Pen};
+use crate::model::secret::Secret;
 
 /// Requests under way, the first of the file first. They end with it.
 #[derive(Default)]

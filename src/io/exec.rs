@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the one owner of process spawning")]
 
 use crate::diagnostic::{Classify, ErrorClass};
+use crate::model::secret::Secret;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
@@ -22,7 +23,7 @@ pub struct Run {
     /// The child may ask questions on the terminal.
     pub interactive: bool,
     /// What the child reads from its standard input: a secret has no better way.
-    pub input: Option<Vec<u8>>,
+    pub input: Option<Secret>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -48,8 +49,15 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
+/// Where a program wrote a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
 enum Event {
-    Line(String),
+    Line(Stream, String),
     Closed,
     Interrupt,
 }
@@ -61,23 +69,23 @@ enum Event {
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn run_program(run: &Run, mut on_line: impl FnMut(&str)) -> Result<Outcome, ExecError> {
+pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<Outcome, ExecError> {
     let failed = |source| ExecError { program: run.program.clone(), source };
     let (sender, events) = mpsc::channel();
     let signals = signals::forward(&sender).map_err(failed)?;
     let mut child = spawn_child(run).map_err(failed)?;
     if let (Some(bytes), Some(mut pipe)) = (&run.input, child.stdin.take()) {
         // A child that did not want it says so by its end.
-        let _ = pipe.write_all(bytes);
+        let _ = pipe.write_all(bytes.reveal());
     }
     let mut open = 0;
-    open += read_lines(child.stdout.take(), &sender);
-    open += read_lines(child.stderr.take(), &sender);
+    open += read_lines(Stream::Stdout, child.stdout.take(), &sender);
+    open += read_lines(Stream::Stderr, child.stderr.take(), &sender);
     drop(sender);
     let mut interrupts = 0_u32;
     while open > 0 {
         match events.recv() {
-            Ok(Event::Line(line)) => on_line(&line),
+            Ok(Event::Line(stream, line)) => on_line(stream, &line),
             Ok(Event::Closed) => open -= 1,
             Ok(Event::Interrupt) => {
                 interrupts += 1;
@@ -116,16 +124,16 @@ fn spawn_child(run: &Run) -> io::Result<Child> {
     command.spawn()
 }
 
-fn read_lines(stream: Option<impl Read + Send + 'static>, sender: &Sender<Event>) -> u32 {
-    let Some(stream) = stream else { return 0 };
+fn read_lines(stream: Stream, pipe: Option<impl Read + Send + 'static>, sender: &Sender<Event>) -> u32 {
+    let Some(pipe) = pipe else { return 0 };
     let sender = sender.clone();
     thread::spawn(move || {
-        let mut reader = BufReader::new(stream);
+        let mut reader = BufReader::new(pipe);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
             let text = String::from_utf8_lossy(&line).trim_end().to_owned();
             line.clear();
-            if sender.send(Event::Line(text)).is_err() {
+            if sender.send(Event::Line(stream, text)).is_err() {
                 return;
             }
         }

@@ -6,7 +6,8 @@
 
 use serde::Deserialize;
 
-use super::http::{Http, HttpError, Secret};
+use super::http::{Http, HttpError};
+use crate::model::secret::Secret;
 use crate::model::value::is_digest;
 
 /// `registry/name@sha256:…`

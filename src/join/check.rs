@@ -306,6 +306,7 @@ pub(super) fn list_warnings(node: &Node) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::secret::Secret;
 
     fn refused(input: &JoinInput) -> Vec<String> {
         let secrets =
@@ -381,7 +382,7 @@ mod tests {
 
     #[test]
     fn discovery_is_whole_and_one() {
-        let secrets = Secrets { token: None, kubeconfig: Some(b"x".to_vec()) };
+        let secrets = Secrets { token: None, kubeconfig: Some(Secret::from_constant("x")) };
         assert_eq!(check_discovery(&JoinInput::default(), &secrets), Ok(()));
         assert_eq!(check_discovery(&good(), &secrets).map_err(|p| p.code), Err("discovery-twice".to_owned()));
         let nothing = Secrets::default();

@@ -1,12 +1,11 @@
 //! A bootstrap token: printable by accident nowhere.
 
-use std::fmt;
-
 use crate::diagnostic::Finding;
+use crate::model::secret::Secret;
 
 /// `abcdef.0123456789abcdef`
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token(Secret);
 
 impl Token {
     /// Blanks and line ends around it are cut off, as files and pipes have them.
@@ -19,7 +18,7 @@ impl Token {
             part.len() == length && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         };
         match text.split_once('.') {
-            Some((id, secret)) if good(id, 6) && good(secret, 16) => Ok(Self(text.to_owned())),
+            Some((id, secret)) if good(id, 6) && good(secret, 16) => Ok(Self(Secret::new(text))),
             _ => Err(Finding::new(
                 "token-format",
                 "the token is not six and sixteen lower-case letters or digits with a dot between",
@@ -29,13 +28,7 @@ impl Token {
     }
 
     pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
+        self.0.reveal_text()
     }
 }
 
@@ -47,7 +40,7 @@ mod tests {
     fn only_tokens_are_tokens_and_none_is_repeated() {
         let good = Token::parse(" abcdef.0123456789abcdef\r\n").expect("token");
         assert_eq!(good.reveal(), "abcdef.0123456789abcdef");
-        assert_eq!(format!("{good:?}"), "Token(…)");
+        assert_eq!(format!("{good:?}"), "Token(***)");
         for bad in ["", "abcdef", "abcdef.0123", "ABCDEF.0123456789abcdef", "abcdef.0123456789abcdef0", "a b"]
         {
             let problem = Token::parse(bad).expect_err(bad);

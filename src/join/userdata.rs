@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::embedded::sha256_hex;
+use crate::model::secret::Secret;
 
 use super::config::Document;
 use super::{Form, Secrets, yaml};
@@ -77,9 +78,9 @@ fn render_file(path: &str, content: &str) -> Value {
     json!({ "path": path, "permissions": "0600", "content": content })
 }
 
-fn render_kubeconfig(bytes: &[u8], places: &Places) -> Value {
+fn render_kubeconfig(file: &Secret, places: &Places) -> Value {
     json!({
-        "path": places.discovery, "permissions": "0600", "encoding": "b64", "content": STANDARD.encode(bytes),
+        "path": places.discovery, "permissions": "0600", "encoding": "b64", "content": STANDARD.encode(file.reveal()),
     })
 }
 
@@ -106,8 +107,8 @@ fn render_script(config: &str, secrets: &Secrets, places: &Places) -> String {
         );
     };
     write(&places.config, config.as_bytes());
-    if let Some(bytes) = &secrets.kubeconfig {
-        write(&places.discovery, bytes);
+    if let Some(file) = &secrets.kubeconfig {
+        write(&places.discovery, file.reveal());
     }
     text.push_str(&render_command(places));
     text

@@ -19,6 +19,7 @@ pub mod policy;
 pub mod record;
 pub mod resource;
 pub mod rules;
+pub mod secret;
 pub mod selection;
 pub mod signing;
 pub mod situation;

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::secret::is_secret_name;
 use super::text::find_control;
 use crate::diagnostic::{Classify, ErrorClass};
 
@@ -43,29 +44,59 @@ impl Classify for UrlError {
 /// Parameters of signed URLs and tokens, in lower case: Microsoft's and Google's shared access, Amazon's older
 /// signatures and CloudFront, and common names of tokens.
 const SECRET_PARAMETERS: &[&str] = &[
-    "access_token",
     "accesskey",
-    "api_key",
-    "apikey",
     "auth",
+    "authkey",
+    "authorization",
     "awsaccesskeyid",
-    "credential",
+    "code",
     "expires",
     "googleaccessid",
+    "hmac",
+    "jwt",
     "key",
     "key-pair-id",
-    "password",
+    "pass",
     "policy",
-    "private_token",
-    "secret",
+    "pwd",
+    "sas",
+    "session",
+    "sessionid",
     "sig",
     "signature",
-    "token",
 ];
 
-fn is_secret_parameter(name: &str) -> bool {
+/// Parameters whose values are long and no secret: which version or file is meant.
+const PUBLIC_PARAMETERS: &[&str] = &[
+    "branch",
+    "commit",
+    "file",
+    "filename",
+    "generation",
+    "name",
+    "path",
+    "ref",
+    "rev",
+    "sha",
+    "tag",
+    "version",
+    "versionid",
+];
+
+/// Whether a parameter may be a signature or a token: by its name, or by a value that nobody reads.
+fn is_secret_parameter(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    name.starts_with("x-amz-") || name.starts_with("x-goog-") || SECRET_PARAMETERS.contains(&name.as_str())
+    let is_random = |value: &str| {
+        value.len() >= 24
+            && value.bytes().any(|byte| byte.is_ascii_digit())
+            && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-%~".contains(&byte))
+    };
+    name.starts_with("x-amz-")
+        || name.starts_with("x-goog-")
+        || SECRET_PARAMETERS.contains(&name.as_str())
+        || is_secret_name(&name)
+        || !PUBLIC_PARAMETERS.contains(&name.as_str()) && is_random(value)
 }
 
 impl HttpUrl {
@@ -125,7 +156,7 @@ impl FromStr for HttpUrl {
         if url.fragment().is_some() {
             return refuse("expected no fragment");
         }
-        let secret = url.query_pairs().any(|(name, _)| is_secret_parameter(&name));
+        let secret = url.query_pairs().any(|(name, value)| is_secret_parameter(&name, &value));
         let public = text.find('?').filter(|_| secret).unwrap_or(text.len());
         Ok(Self { text: text.to_owned(), public })
     }
@@ -201,6 +232,36 @@ pub fn strip_secrets(url: &str) -> String {
         }
         None => url.to_owned(),
     }
+}
+
+/// The bytes of a text that are the user of a URL, or the value of a secret parameter.
+#[must_use]
+pub fn find_secret_parts(text: &str) -> Vec<Range<usize>> {
+    let ends = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '<' | '>' | '`');
+    let mut parts = Vec::new();
+    for (at, _) in text.match_indices("://") {
+        let url = &text[at + 3..];
+        let url = &url[..url.find(ends).unwrap_or(url.len())];
+        let authority = split_authority(url);
+        // A password with `/` in it: what looks like a port is no number.
+        let is_cut = authority.rsplit_once(':').is_some_and(|(host, port)| {
+            !host.contains('[') && port.bytes().any(|byte| !byte.is_ascii_digit())
+        });
+        if let Some(user) = if is_cut { url.rfind('@') } else { authority.rfind('@') } {
+            parts.push(at + 3..at + 3 + user);
+        }
+    }
+    for (at, _) in text.match_indices(['?', '&']) {
+        let Some((name, value)) = text[at + 1..].split_once('=') else { continue };
+        let value = &value[..value.find(|c| ends(c) || matches!(c, '&' | '#')).unwrap_or(value.len())];
+        let is_name =
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b));
+        if is_name && !value.is_empty() && is_secret_parameter(name, value) {
+            let start = at + 1 + name.len() + 1;
+            parts.push(start..start + value.len());
+        }
+    }
+    parts
 }
 
 /// Host of a URL, without port, as the HTTP client reads it. Empty for a text that is not a URL.
@@ -329,6 +390,27 @@ mod tests {
             "http://proxy.example:99999",
         ] {
             assert!(bad.parse::<ProxyUrl>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn texts_are_searched_for_secret_parts() {
+        for (text, expected) in [
+            ("proxy http://user:pa ss", vec![]),
+            ("GET http://user:pw@proxy.example:3128/x failed", vec!["user:pw"]),
+            ("http://user:p/w@proxy.example", vec!["user:p/w"]),
+            ("https://a.example:8443/x@sha256:00", vec![]),
+            ("https://[::1]:80/x@y", vec![]),
+            ("\"https://a.example/x?sv=1&sig=aB%2B&x=1\"", vec!["aB%2B"]),
+            (
+                "https://a.example/x?Client_Secret=s&other=0123456789abcdefABCDEF012345",
+                vec!["s", "0123456789abcdefABCDEF012345"],
+            ),
+            ("https://a.example/x?version=1.36.4&ref=0123456789abcdefABCDEF012345", vec![]),
+            ("is this key=value? no", vec![]),
+        ] {
+            let found: Vec<&str> = find_secret_parts(text).into_iter().map(|part| &text[part]).collect();
+            assert_eq!(found, expected, "{text}");
         }
     }
 

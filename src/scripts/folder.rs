@@ -11,6 +11,7 @@ use crate::model::json;
 use crate::model::overrides::{Overrides, SCRIPTS};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
+use crate::model::secret::Secret;
 use crate::verify::chain::PinnedRoots;
 
 use crate::catalog::Trees;
@@ -46,7 +47,7 @@ pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
 ///
 /// # Errors
 /// The key cannot be read, or is encrypted and its passphrase is not named.
-pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Vec<u8>>> {
+pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Secret>> {
     let encrypted = String::from_utf8_lossy(&fs::read_file(key)?).contains("ENCRYPTED");
     let Some(name) = name else {
         if !encrypted {
@@ -64,7 +65,7 @@ pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Vec<u8>>
         message: format!("the environment variable {name} is not set"),
         remedy: Some("it holds the passphrase of the key".to_owned()),
     })?;
-    Ok(Some(value.into_bytes()))
+    Ok(Some(Secret::new(value)))
 }
 
 /// Puts the scripts of `--scripts DIR` in the place of the program's own, and holds the scripts

@@ -9,6 +9,7 @@ use rustls_pki_types::UnixTime;
 use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run};
 use crate::io::fs::{self, FileError, Scratch};
+use crate::model::secret::Secret;
 use crate::verify::ProofError;
 use crate::verify::authenticode::{Policy, unsigned_script, verify_signer};
 
@@ -21,7 +22,7 @@ pub struct Key {
     pub key: PathBuf,
     /// The signer's certificate, then the authorities that its signatures are to carry.
     pub certificates: PathBuf,
-    pub passphrase: Option<Vec<u8>>,
+    pub passphrase: Option<Secret>,
     /// RFC 3161.
     pub timestamp: Option<String>,
 }
@@ -118,7 +119,7 @@ fn sign_script(
         input: key.passphrase.clone(),
     };
     let mut last: Vec<String> = Vec::new();
-    let outcome = exec::run_program(&run, |line| {
+    let outcome = exec::run_program(&run, |_, line| {
         if !line.trim().is_empty() && last.len() < 12 {
             last.push(line.trim().to_owned());
         }

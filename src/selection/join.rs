@@ -13,6 +13,7 @@ use crate::embedded::sha256_hex;
 use crate::io::fs;
 use crate::join::{JoinError, JoinInput, Places, Secrets, Token};
 use crate::model::json;
+use crate::model::secret::Secret;
 
 use crate::catalog::Trees;
 
@@ -96,7 +97,7 @@ pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
         .map(|bytes| Token::parse(&String::from_utf8_lossy(&bytes)))
         .transpose()
         .map_err(|problem| JoinError::Refused(vec![problem]))?;
-    let kubeconfig = args.discovery_kubeconfig.as_deref().map(fs::read_file).transpose()?;
+    let kubeconfig = args.discovery_kubeconfig.as_deref().map(fs::read_file).transpose()?.map(Secret::new);
     Ok(Secrets { token, kubeconfig })
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 
+use crate::model::secret::mask_text;
 use crate::model::text::escape_controls;
 
 use super::{Printer, Verbosity};
@@ -81,7 +82,7 @@ impl Downloads {
         match &self.shown {
             Shown::Silent => {}
             // A terminal that is gone shows nothing more.
-            Shown::Bars { all, .. } => drop(all.println(escape_controls(text))),
+            Shown::Bars { all, .. } => drop(all.println(escape_controls(&mask_text(text)))),
             Shown::Lines { .. } => Printer::print_line(text),
         }
     }

@@ -142,7 +142,16 @@ fn is_running(_: i32) -> bool {
     true
 }
 
-/// A log that is written line by line.
+/// A new file that its owner alone can read.
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// A log that is written line by line. Other users cannot read it: programs print more than they should.
 #[derive(Debug)]
 pub struct Log(File);
 
@@ -152,7 +161,7 @@ impl Log {
     pub fn create(path: &Path) -> Result<Self, FileError> {
         check_target(path)?;
         remove_if_exists(path)?;
-        File::create_new(path).map(Self).map_err(file_error("writing", path))
+        create_private(path).map(Self).map_err(file_error("writing", path))
     }
 
     /// A log that cannot be written must not end the build that it tells of.
