@@ -198,7 +198,8 @@ fn build_environment(
         if !declared || plan.variables.contains_key(&variable.name) {
             continue;
         }
-        if let Some(value) = variable.environment_names().find_map(|name| environment.get(&name)) {
+        let set = |name: String| environment.get(&name).filter(|value| !value.is_empty());
+        if let Some(value) = variable.environment_names().find_map(set) {
             result.insert(format!("PKR_VAR_{}", variable.name), value.clone());
         }
     }

@@ -25,7 +25,7 @@ use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Contents, Rules};
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
-pub use lint::{lint_catalog, lint_sources, names_notes};
+pub use lint::{lint_catalog, lint_sources, lint_targets, names_notes};
 
 const LINES: &str = "kubernetes/lines";
 const SUPPORT: &str = "kubernetes/support.json";

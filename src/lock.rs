@@ -28,7 +28,7 @@ pub const SCHEMA: &str = "imagegen.dev/lock/v1";
 pub struct Lock {
     pub schema: String,
     pub inputs: Inputs,
-    /// What was asked for, every default written out.
+    /// What was asked for, every default written out, without build-time variables.
     pub selection: ImageDefinition,
     pub kubernetes: Version,
     pub runtime_version: Version,
@@ -162,13 +162,14 @@ impl Lock {
             .filter(|variable| variable.base_image)
             .filter_map(|variable| Some((variable.name.clone(), plan.variables.get(&variable.name)?.clone())))
             .collect();
+        let selection = plan.locked_selection();
         Self {
             schema: SCHEMA.to_owned(),
             inputs: Inputs {
-                selection: sha256_hex(json::format_json(&plan.selection).as_bytes()),
+                selection: sha256_hex(json::format_json(&selection).as_bytes()),
                 catalog: plan.catalog.clone(),
             },
-            selection: plan.selection.clone(),
+            selection,
             kubernetes: plan.kubernetes.clone(),
             runtime_version: plan.runtime_version.clone(),
             pause: plan.pause.clone(),

@@ -8,6 +8,7 @@ mod choices;
 mod delivery;
 mod extras;
 mod groups;
+mod image;
 mod kubernetes;
 mod media;
 mod overrides;
@@ -30,6 +31,7 @@ use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
 pub use artifacts::{Platform, plan_artifact, plan_tool};
+use image::ImageNames;
 pub use refusal::ResolveError;
 
 /// The name under which an update knows everything that has Kubernetes' own version.
@@ -40,6 +42,8 @@ pub const KUBERNETES: &str = "kubernetes";
 pub struct Surroundings {
     /// Names that the environment sets, never their values.
     pub environment: BTreeSet<String>,
+    /// Values of build-time selectors that the environment sets.
+    pub selectors: BTreeMap<String, String>,
     /// Newer releases than the catalog's that an update found: component, or `kubernetes`, → version.
     pub updated: BTreeMap<String, Version>,
     /// SHA-256 of targets and steps that the user brought.
@@ -103,6 +107,9 @@ pub fn resolve_selection(
     let pause = choices::choose_pause_image(&line, &windows, selection, &mut refusals);
     extras::check_packer_versions(catalog, selection, &mut refusals)?;
     let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);
+    let own_files = surroundings.own_files.as_deref();
+    let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, own_files)?;
+    let image = ImageNames::new(&windows, &kubernetes, selection, &catalog_digest);
     let chosen = variables::choose_variables(
         &variables::Inputs {
             target: &target,
@@ -110,7 +117,7 @@ pub fn resolve_selection(
             selection,
             packer: planned_packer.as_ref(),
             surroundings,
-            image_name: format!("windows-{}-k8s-{kubernetes}", windows.release),
+            image,
         },
         &mut refusals,
     );
@@ -127,8 +134,6 @@ pub fn resolve_selection(
     warnings.extend(warn_unpinned(&groups));
     let updated = select_used_updates(updated, &kubernetes, &groups, selection);
     let runtime_version = situation.runtime_version.clone().unwrap_or_else(|| kubernetes.clone());
-    let own_files = surroundings.own_files.as_deref();
-    let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, own_files)?;
     Ok(Plan {
         selection: complete_selection(selection, &situation, &variables, &chosen.selectors),
         target,

@@ -1,13 +1,13 @@
 //! What a verb starts from: catalog, image definition, flags, overrides, policy and lockfile become a plan,
 //! and the plan a predicted machine.
 
+mod build_time;
 mod cluster;
 mod inputs;
 mod join;
 mod sources;
 
 use std::collections::BTreeMap;
-use std::env;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -17,9 +17,10 @@ use crate::cli::{LockUseArgs, SelectionArgs};
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::Tree;
 use crate::guest::{Guest, render_guest};
-use crate::io::fs;
+use crate::io::{clock, fs};
 use crate::lock::{Lock, LockError};
 use crate::machine::{Expectations, Prediction, predict_state};
+use crate::model::image_version::ImageVersion;
 use crate::model::json;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
@@ -72,7 +73,11 @@ pub fn read_definition(args: &SelectionArgs, trees: &Trees) -> Result<(ImageDefi
     };
     let mut base = base;
     inputs::load_keys(&mut base.overrides, &folder)?;
-    Ok((definition_from_flags(args, &base, trees)?.merge_over(base), folder))
+    let mut definition = definition_from_flags(args, &base, trees)?.merge_over(base);
+    if definition.image_version.is_none() {
+        definition.image_version = build_time::read_source_date()?;
+    }
+    Ok((definition, folder))
 }
 
 fn definition_from_flags(
@@ -102,6 +107,7 @@ fn definition_from_flags(
         proxy,
         components: args.component.iter().cloned().collect(),
         variables: parse_variables(args, target.map(String::as_str), trees)?,
+        image_version: args.image_version.clone(),
         overrides: inputs::read_overrides(args)?,
         ..ImageDefinition::default()
     })
@@ -186,12 +192,8 @@ pub fn resolve_updated_plan(
     let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;
     let packer = render::read_packer_base(&trees.packer)?.version;
     let surroundings = Surroundings {
-        environment: target
-            .variables
-            .iter()
-            .flat_map(crate::model::variable::Variable::environment_names)
-            .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
-            .collect(),
+        environment: build_time::list_environment(&target),
+        selectors: build_time::read_selectors(&target),
         updated,
         own_files: trees.own_files.clone(),
     };
@@ -234,6 +236,22 @@ pub fn resolve_locked_plan(
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
     let (definition, folder) = read_definition(selection, trees)?;
+    resolve_locked_definition(&definition, &folder, selection, lock, trees)
+}
+
+/// The same for a bake: the image has the time of the build as its version, unless the user names another.
+///
+/// # Errors
+/// As [`resolve_locked_plan`].
+pub fn resolve_bake_plan(
+    selection: &SelectionArgs,
+    lock: &LockUseArgs,
+    trees: &Trees,
+) -> Result<(Plan, Policy)> {
+    let (mut definition, folder) = read_definition(selection, trees)?;
+    if definition.image_version.is_none() {
+        definition.image_version = Some(ImageVersion::from_time(clock::current_time())?);
+    }
     resolve_locked_definition(&definition, &folder, selection, lock, trees)
 }
 

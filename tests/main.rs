@@ -11,6 +11,7 @@ mod support;
 mod archive;
 mod authenticode;
 mod bake;
+mod build_time;
 mod bundle;
 mod catalog;
 mod cli;

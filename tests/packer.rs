@@ -57,6 +57,7 @@ const SELECTION: &str = "--k8s 1.36.4 --windows 2025";
 fn workspaces_are_as_their_golden_files() {
     for Target { name: target, .. } in image_targets() {
         let test = Test::new().line(&format!("build --no-bake --out o --target {target} {SELECTION}"));
+        let test = test.env("SOURCE_DATE_EPOCH", "1767225600");
         test.succeeds();
         for (name, bytes) in files(&test.folder.join("o")) {
             let digested = ["guest-plan.json", "imagegen.lock.json", "payload.zip"].contains(&name.as_str());

@@ -7,6 +7,7 @@ mod components;
 mod lines;
 mod programs;
 mod sources;
+mod targets;
 
 use crate::diagnostic::{Finding, Severity};
 use crate::model::kubernetes::{FlagRule, FlagTable};
@@ -15,6 +16,7 @@ use crate::model::rules::Contents;
 use super::{Catalog, FLAGS};
 
 pub use sources::{lint_sources, names_notes};
+pub use targets::lint_targets;
 
 struct Report<'a> {
     catalog: &'a Catalog,

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::model::choice::{Delivery, HostAccess, Runtime, UnknownName};
 use crate::model::evidence::ProofKind;
+use crate::model::image_version::ImageVersion;
 use crate::model::policy::Waiver;
 use crate::model::selection::Updates;
 use crate::model::url::{HttpUrl, ProxyUrl, UrlError};
@@ -55,6 +56,11 @@ pub struct SelectionArgs {
     /// Variable of the target; lists and maps are JSON. Set secrets in the environment. Repeatable.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = parse_pair)]
     pub variables: Vec<(String, String)>,
+
+    /// Version of the image, part of its name; not part of the lockfile [default: SOURCE_DATE_EPOCH, or the time of
+    /// the build].
+    #[arg(long, value_name = "VERSION")]
+    pub image_version: Option<ImageVersion>,
 
     /// Container image to pull into the node image, with its digest. Repeatable.
     #[arg(long = "image", value_name = "NAME@DIGEST")]

@@ -8,7 +8,7 @@ use crate::lock::{Lock, PinnedPlan};
 use crate::model::choice::Delivery;
 use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
-use crate::selection::{read_sources, resolve_locked_plan};
+use crate::selection::{read_sources, resolve_bake_plan, resolve_locked_plan};
 use crate::trust::admit;
 use crate::ui::Printer;
 use crate::workspace::{BundleOutput, Written, list_media, write_workspace};
@@ -17,7 +17,8 @@ use super::render::print_workspace;
 
 pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let mut trees = read_sources(sources)?;
-    let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
+    let resolve = if args.no_bake { resolve_locked_plan } else { resolve_bake_plan };
+    let (mut plan, policy) = resolve(&args.selection, &args.lock, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     if args.no_bake {
         return print_workspace(&plan, &args.workspace, &trees, printer);

@@ -1,6 +1,6 @@
 //! `imagegen catalog`.
 
-use crate::catalog::{CatalogError, lint_catalog, lint_sources};
+use crate::catalog::{CatalogError, lint_catalog, lint_sources, lint_targets};
 use crate::cli::{CatalogWhat, SourceArgs};
 use crate::diagnostic::{Finding, Result, Severity};
 use crate::io::fs;
@@ -19,6 +19,7 @@ pub(super) fn run_catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Pr
         CatalogWhat::Lint => {
             let trees = read_sources(sources)?;
             let mut findings = lint_catalog(&trees.catalog);
+            findings.extend(lint_targets(&trees.packer));
             findings.extend([&trees.packer, &trees.provisioners].into_iter().flat_map(lint_sources));
             printer.print_result(&findings, || findings.iter().map(format_finding).collect())?;
             let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();

@@ -6,6 +6,7 @@ pub mod command_line;
 pub mod component;
 pub mod evidence;
 pub mod feature;
+pub mod image_version;
 pub mod json;
 pub mod kubernetes;
 pub mod line;

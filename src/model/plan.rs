@@ -94,6 +94,15 @@ impl Plan {
         }
     }
 
+    /// The selection without what decides only how, where or under which name the image is built.
+    #[must_use]
+    pub fn locked_selection(&self) -> ImageDefinition {
+        let mut selection = self.selection.clone();
+        selection.image_version = None;
+        selection.variables.retain(|name, _| !self.target.is_build_time(name));
+        selection
+    }
+
     /// Whether Windows Update is asked, which may offer more after each restart.
     #[must_use]
     pub fn searches_updates(&self) -> bool {

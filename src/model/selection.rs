@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::choice::{Delivery, HostAccess, Runtime, UpdateCategory};
+use super::image_version::ImageVersion;
 use super::overrides::{Overrides, find_mirror};
 use super::url::{HttpUrl, ProxyUrl};
 use super::value::{
@@ -64,6 +65,9 @@ pub struct ImageDefinition {
     /// The target's variables. Secrets do not belong here: they come from the environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, Value>,
+    /// Version of the image, part of its name; no part of the lock. Without it, the time of the build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_version: Option<ImageVersion>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packer: Option<PackerChoice>,
     /// Component or URL prefix → what a provider puts in its place.
@@ -221,6 +225,7 @@ impl ImageDefinition {
             proxy: self.proxy.or(base.proxy),
             components: merge_maps(base.components, self.components),
             variables: merge_maps(base.variables, self.variables),
+            image_version: self.image_version.or(base.image_version),
             packer,
             overrides: merge_maps(base.overrides, self.overrides),
         }

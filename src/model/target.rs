@@ -276,6 +276,13 @@ impl Target {
         })
     }
 
+    /// Whether the name is that of a variable or selector that the lock does not record.
+    #[must_use]
+    pub fn is_build_time(&self, name: &str) -> bool {
+        self.find_variable(name).is_some_and(|variable| variable.build_time)
+            || self.selectors.iter().any(|selector| selector.name == name && selector.build_time)
+    }
+
     #[must_use]
     pub fn find_variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)

@@ -15,6 +15,9 @@ pub struct Selector {
     pub name: String,
     pub description: String,
     pub default: String,
+    /// Decides only how, where or under which name an image is built: no part of the lock.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub build_time: bool,
     pub values: Vec<SelectorValue>,
     pub source: String,
 }
@@ -56,12 +59,17 @@ pub struct Variable {
     pub when: BTreeMap<String, Vec<String>>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
+    /// Decides only how, where or under which name an image is built: no part of the lock, and the environment may
+    /// set it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub build_time: bool,
     /// Never written anywhere: comes from the environment alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sensitive: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// `windowsRelease`: `windows.json` of the target; `imageName`: derived from Windows and Kubernetes;
+    /// `windowsRelease`: `windows.json` of the target; `imageName`: Windows, Kubernetes and the image's version;
+    /// `imageNameLabel`: the same in lower-case letters, digits and `-`; `imageVersion`: three numbers;
     /// `bootMedium`: the path of the verified file, known when the image is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_from: Option<DefaultFrom>,
@@ -83,7 +91,7 @@ pub struct Variable {
     pub min_items: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_items: Option<usize>,
-    /// Environment variables it may come from, besides `PKR_VAR_<name>`.
+    /// Environment variables it may come from, besides `PKR_VAR_<name>`; for build-time variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
     /// Variables that must be given with it.
@@ -137,7 +145,17 @@ impl VariableType {
 pub enum DefaultFrom {
     WindowsRelease,
     ImageName,
+    ImageNameLabel,
+    ImageVersion,
     BootMedium,
+}
+
+impl DefaultFrom {
+    /// Whether the default is another one in each build.
+    #[must_use]
+    pub fn names_image(self) -> bool {
+        matches!(self, Self::ImageName | Self::ImageNameLabel | Self::ImageVersion)
+    }
 }
 
 impl Variable {
@@ -153,10 +171,29 @@ impl Variable {
         !self.default_unless.iter().any(|(name, values)| is_selected(selectors, name, values))
     }
 
-    /// Environment variables that may give it, Packer's own first.
-    pub fn environment_names(&self) -> impl Iterator<Item = String> {
-        std::iter::once(format!("PKR_VAR_{}", self.name)).chain(self.environment.iter().cloned())
+    /// Packer's own environment variable for it.
+    #[must_use]
+    pub fn packer_name(&self) -> String {
+        packer_name(&self.name)
     }
+
+    /// Environment variables that may give it, Packer's own first. None for what the lock records.
+    pub fn environment_names(&self) -> impl Iterator<Item = String> {
+        let names = std::iter::once(self.packer_name()).chain(self.environment.iter().cloned());
+        names.filter(|_| self.build_time)
+    }
+}
+
+impl Selector {
+    /// The environment variable that may give it; the lock records the others.
+    #[must_use]
+    pub fn packer_name(&self) -> String {
+        packer_name(&self.name)
+    }
+}
+
+fn packer_name(name: &str) -> String {
+    format!("PKR_VAR_{name}")
 }
 
 fn is_selected(selectors: &BTreeMap<String, String>, name: &str, values: &[String]) -> bool {

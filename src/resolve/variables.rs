@@ -3,9 +3,11 @@
 //! The value of an unset selector follows from the variables that are set: a gallery name selects the output
 //! `gallery`.
 
+mod environment;
+mod value;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::diagnostic::Finding;
@@ -13,10 +15,12 @@ use crate::model::names::format_suggestion;
 use crate::model::plan::{MissingVariable, PlannedPacker};
 use crate::model::selection::ImageDefinition;
 use crate::model::target::Target;
-use crate::model::variable::{DefaultFrom, PluginSupport, Selector, Variable, VariableType};
+use crate::model::variable::{DefaultFrom, PluginSupport, Selector, Variable};
 use crate::model::windows::WindowsRelease;
 
 use super::Surroundings;
+use super::image::ImageNames;
+use value::check_value;
 
 /// What came of the variables.
 #[derive(Debug, Default)]
@@ -33,8 +37,14 @@ pub(super) struct Inputs<'a> {
     pub(super) selection: &'a ImageDefinition,
     pub(super) packer: Option<&'a PlannedPacker>,
     pub(super) surroundings: &'a Surroundings,
-    /// Default name of an image.
-    pub(super) image_name: String,
+    pub(super) image: ImageNames,
+}
+
+impl Inputs<'_> {
+    /// Whether the environment gives a build-time variable.
+    fn is_in_environment(&self, variable: &Variable) -> bool {
+        variable.environment_names().any(|name| self.surroundings.environment.contains(&name))
+    }
 }
 
 pub(super) fn choose_variables(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen {
@@ -44,12 +54,18 @@ pub(super) fn choose_variables(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>)
     for (name, value) in &given {
         check_given(inputs, &chosen.selectors, name, value, refusals);
     }
+    environment::check_environment(inputs, &chosen.selectors, refusals);
     let images = release_values(inputs, &chosen.selectors);
     for variable in inputs.target.variables.iter().filter(|variable| variable.applies(&chosen.selectors)) {
-        let default = default_value(inputs, variable, &chosen.selectors, images);
-        let value = if variable.sensitive { None } else { given.get(&variable.name).cloned().or(default) };
-        let from_environment =
-            variable.environment_names().any(|name| inputs.surroundings.environment.contains(&name));
+        let from_environment = inputs.is_in_environment(variable);
+        let default = || default_value(inputs, variable, &chosen.selectors, images);
+        let value = match given.get(&variable.name) {
+            _ if variable.sensitive => None,
+            Some(value) => Some(value.clone()),
+            None if from_environment => None,
+            None => default(),
+        };
+        check_named_image(inputs, variable, value.as_ref(), refusals);
         if !variable.lock_only && (value.is_some() || variable.required || from_environment) {
             chosen.declared.push(variable.name.clone());
         }
@@ -75,7 +91,10 @@ fn choose_selectors(
     for selector in &inputs.target.selectors {
         let value = match given.remove(&selector.name) {
             Some(value) => named_value(selector, &value, refusals),
-            None => implied_value(inputs, selector, given),
+            None => match inputs.surroundings.selectors.get(&selector.name) {
+                Some(value) => named_value(selector, &Value::String(value.clone()), refusals),
+                None => implied_value(inputs, selector, given),
+            },
         };
         chosen.insert(selector.name.clone(), value);
     }
@@ -121,10 +140,12 @@ fn named_value(selector: &Selector, value: &Value, refusals: &mut Vec<Finding>) 
 }
 
 fn implied_value(inputs: &Inputs<'_>, selector: &Selector, given: &BTreeMap<String, Value>) -> String {
+    // Packer's own environment variables count like flags; of others, which may be there by chance, secrets do.
     let named = |variable: &&Variable| {
-        given.contains_key(&variable.name)
-            || (variable.sensitive
-                && variable.environment_names().any(|name| inputs.surroundings.environment.contains(&name)))
+        (given.contains_key(&variable.name) && (selector.build_time || !variable.build_time))
+            || (selector.build_time
+                && inputs.is_in_environment(variable)
+                && (variable.sensitive || inputs.surroundings.environment.contains(&variable.packer_name())))
     };
     let demands: Vec<&Vec<String>> = inputs
         .target
@@ -178,22 +199,17 @@ fn check_given(
         );
         return;
     }
-    if !variable.applies(selectors) {
-        let needs: Vec<String> = variable
-            .when
-            .iter()
-            .map(|(selector, values)| format!("{selector} `{}`", values.join("` or `")))
-            .collect();
-        let is: Vec<String> = variable
-            .when
-            .keys()
-            .filter_map(|selector| Some(format!("{selector} is `{}`", selectors.get(selector)?)))
-            .collect();
+    if variable.default_from == Some(DefaultFrom::BootMedium) {
         refuse(
-            "variable-unused",
-            format!("`{name}` counts only with {}, and {}", needs.join(" and "), is.join(" and ")),
-            "leave it out, or change the choice".to_owned(),
+            "variable-computed",
+            format!("imagegen sets `{name}` to the path of the verified file"),
+            "leave it out".to_owned(),
         );
+        return;
+    }
+    if !variable.applies(selectors) {
+        let reason = format!("`{name}` {}", describe_unused(variable, selectors));
+        refuse("variable-unused", reason, "leave it out, or change the choice".to_owned());
     }
     if let Err(reason) = check_value(variable, value) {
         let example = variable.example.as_ref().map(|example| format!(", such as `{example}`"));
@@ -204,6 +220,45 @@ fn check_given(
         );
     }
     check_plugin_support(inputs, &format!("`{name}`"), variable.plugin.as_ref(), refusals);
+}
+
+/// Why a variable does not apply.
+fn describe_unused(variable: &Variable, selectors: &BTreeMap<String, String>) -> String {
+    let needs: Vec<String> = variable
+        .when
+        .iter()
+        .map(|(selector, values)| format!("{selector} `{}`", values.join("` or `")))
+        .collect();
+    let is: Vec<String> = variable
+        .when
+        .keys()
+        .filter_map(|selector| Some(format!("{selector} is `{}`", selectors.get(selector)?)))
+        .collect();
+    format!("counts only with {}, and {}", needs.join(" and "), is.join(" and "))
+}
+
+/// `--image-version` must suit the names that it becomes part of.
+fn check_named_image(
+    inputs: &Inputs<'_>,
+    variable: &Variable,
+    value: Option<&Value>,
+    refusals: &mut Vec<Finding>,
+) {
+    let by_version = variable.default_from.is_some_and(DefaultFrom::names_image)
+        && inputs.selection.image_version.is_some()
+        && !inputs.selection.variables.contains_key(&variable.name);
+    let Some(value) = value.filter(|_| by_version) else { return };
+    if let Err(reason) = check_value(variable, value) {
+        refusals.push(
+            Finding::new(
+                "variable-value",
+                format!("`{}` {reason}", variable.name),
+                format!("choose another `--image-version`, or add `--var {}=…`", variable.name),
+            )
+            .with_subject("--image-version")
+            .with_source(&variable.source),
+        );
+    }
 }
 
 fn check_plugin_support(
@@ -226,76 +281,6 @@ fn check_plugin_support(
             .with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
         );
     }
-}
-
-/// The value's type, and every limit that the descriptor gives.
-fn check_value(variable: &Variable, value: &Value) -> Result<(), String> {
-    let kind = variable.kind.as_str();
-    match (variable.kind, value) {
-        (VariableType::String, Value::String(text)) => check_text(variable, text),
-        (VariableType::Number, Value::Number(number)) => {
-            check_number(variable, number.as_f64().unwrap_or(f64::NAN))
-        }
-        (VariableType::Bool, Value::Bool(_)) => Ok(()),
-        (VariableType::StringList, Value::Array(items)) => {
-            check_count(variable, items.len())?;
-            items.iter().try_for_each(|item| match item {
-                Value::String(text) => check_text(variable, text),
-                other => Err(format!("is a {kind}, and {other} is no text")),
-            })
-        }
-        (VariableType::StringMap, Value::Object(entries)) => {
-            check_count(variable, entries.len())?;
-            match entries.values().find(|value| !value.is_string()) {
-                Some(other) => Err(format!("is a {kind}, and {other} is no text")),
-                None => Ok(()),
-            }
-        }
-        _ => Err(format!("is a {kind}, and {value} is none")),
-    }
-}
-
-fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
-    if text.is_empty() {
-        return Err("is empty".to_owned());
-    }
-    if text.chars().any(char::is_control) {
-        return Err("holds a control character".to_owned());
-    }
-    if let Some(allowed) = &variable.one_of
-        && !allowed.iter().any(|value| value == text)
-    {
-        return Err(format!("is `{text}`: {}", format_suggestion(text, allowed.iter().map(String::as_str))));
-    }
-    if let Some(pattern) = &variable.pattern
-        && !Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
-    {
-        return Err(format!("is `{text}`, which does not match {pattern}"));
-    }
-    Ok(())
-}
-
-fn check_number(variable: &Variable, number: f64) -> Result<(), String> {
-    if variable.integer && number.fract() != 0.0 {
-        return Err(format!("is {number}, and must be a whole number"));
-    }
-    if variable.min.is_some_and(|min| number < min) || variable.max.is_some_and(|max| number > max) {
-        let bound = |bound: Option<f64>| bound.map_or_else(|| "…".to_owned(), |bound| bound.to_string());
-        return Err(format!(
-            "is {number}, and must lie in {} to {}",
-            bound(variable.min),
-            bound(variable.max)
-        ));
-    }
-    Ok(())
-}
-
-fn check_count(variable: &Variable, count: usize) -> Result<(), String> {
-    if variable.min_items.is_some_and(|min| count < min) || variable.max_items.is_some_and(|max| count > max)
-    {
-        return Err(format!("has {count} items"));
-    }
-    Ok(())
 }
 
 fn release_values<'a>(
@@ -321,8 +306,7 @@ fn default_value(
     }
     match variable.default_from {
         Some(DefaultFrom::WindowsRelease) => image?.get(&variable.name).cloned().map(Value::String),
-        Some(DefaultFrom::ImageName) => Some(Value::String(inputs.image_name.clone())),
-        Some(DefaultFrom::BootMedium) => None,
+        Some(from) => inputs.image.format_default(from).map(Value::String),
         None => variable.default.clone(),
     }
 }
@@ -334,7 +318,9 @@ fn describe_missing(variable: &Variable) -> MissingVariable {
         from.push(format!("--var {}={example}", variable.name));
         from.push(format!("\"variables\": {{\"{}\": …}} in the image definition", variable.name));
     }
-    from.push(format!("environment: {}", list_environment(variable)));
+    if variable.build_time {
+        from.push(format!("environment: {}", list_environment(variable)));
+    }
     MissingVariable {
         names: vec![variable.name.clone()],
         description: variable.description.clone(),

@@ -181,10 +181,8 @@ impl Index {
             for (selector, values) in &variable.when {
                 lines.push(format!("only with {selector} `{}`", values.join("` or `")));
             }
-            lines.push(format!(
-                "environment: {}",
-                variable.environment_names().collect::<Vec<_>>().join(", ")
-            ));
+            let names: Vec<String> = variable.environment_names().collect();
+            lines.push(describe_environment(&names));
             self.add("variable", &variable.name, lines, &variable.source);
         }
         for selector in &plan.target.selectors {
@@ -192,7 +190,17 @@ impl Index {
             lines.extend(
                 selector.values.iter().map(|value| format!("{}: {}", value.value, value.description)),
             );
+            let names: Vec<String> =
+                selector.build_time.then(|| selector.packer_name()).into_iter().collect();
+            lines.push(describe_environment(&names));
             self.add("variable", &selector.name, lines, &selector.source);
         }
     }
+}
+
+fn describe_environment(names: &[String]) -> String {
+    if names.is_empty() {
+        return "part of the lock; the environment cannot set it".to_owned();
+    }
+    format!("not part of the lock; environment: {}", names.join(", "))
 }

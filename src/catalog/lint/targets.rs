@@ -1,0 +1,57 @@
+//! Variables of targets: which of them the lock records.
+
+use crate::diagnostic::Finding;
+use crate::embedded::Tree;
+use crate::model::target::Target;
+use crate::model::variable::{DefaultFrom, Selector, Variable};
+
+/// What is wrong with the variables of the targets in a tree.
+#[must_use]
+pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in packer.list_folders("targets") {
+        let path = format!("targets/{name}/target.json");
+        let mut add = |rule: &str, message: String| {
+            findings.push(Finding::new(rule, message, "").with_subject(format!("{}/{path}", packer.label)));
+        };
+        match packer.read_json::<Target>(&path) {
+            Ok(Some(target)) => lint_target(&target, &mut add),
+            Ok(None) => add("unreadable", "there is no such file".to_owned()),
+            Err(error) => add("unreadable", error.to_string()),
+        }
+    }
+    findings
+}
+
+fn lint_target(target: &Target, add: &mut impl FnMut(&str, String)) {
+    let mut report = |name: &str, flaw: Option<&str>| {
+        flaw.into_iter().for_each(|flaw| add("build-time", format!("`{name}` {flaw}")));
+    };
+    for selector in &target.selectors {
+        report(&selector.name, find_selector_flaw(selector));
+    }
+    for variable in &target.variables {
+        report(&variable.name, find_variable_flaw(target, variable));
+    }
+}
+
+fn find_selector_flaw(selector: &Selector) -> Option<&'static str> {
+    let chooses_image = selector.values.iter().any(|value| value.source_image.is_some());
+    (selector.build_time && chooses_image).then_some("chooses the base image, so it is not `buildTime`")
+}
+
+fn find_variable_flaw(target: &Target, variable: &Variable) -> Option<&'static str> {
+    if variable.build_time {
+        let is_pinned = variable.base_image || variable.lock_only;
+        return is_pinned.then_some("is recorded by the lock, so it is not `buildTime`");
+    }
+    if variable.sensitive || !variable.environment.is_empty() {
+        return Some("comes from the environment, so it must be `buildTime`");
+    }
+    if variable.default_from.is_some_and(DefaultFrom::names_image) {
+        return Some("names the image, so it must be `buildTime`");
+    }
+    let is_build_time = |name: &String| target.selectors.iter().any(|it| it.name == *name && it.build_time);
+    let depends = variable.when.keys().chain(variable.default_unless.keys()).any(is_build_time);
+    depends.then_some("depends on a `buildTime` selector, so it must be `buildTime`")
+}

@@ -1,0 +1,167 @@
+//! The version of an image: what distinguishes two images that are built from one lockfile.
+//!
+//! It is no part of the lock. A bake takes it from the user, from `SOURCE_DATE_EPOCH` or from the clock; a
+//! preview has no time and takes it from what the image is made from, so that two previews are the same.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::{Classify, ErrorClass};
+
+use super::version::Version;
+
+/// 9999-12-31T23:59:59Z: later dates have no year of four digits.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum ImageVersion {
+    /// As the user gives it.
+    Given(String),
+    /// Seconds since 1970, in UTC. Only [`ImageVersion::from_time`] makes one.
+    Time(u64),
+    /// SHA-256 of what the image is made from.
+    Inputs(String),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ImageVersionError {
+    #[error(
+        "expected up to 32 letters, digits, `.`, `-` and `_` with a letter or digit first, such as `1.36.4`"
+    )]
+    Text,
+    #[error("expected seconds since 1970, such as `1767225600`")]
+    Time,
+}
+
+impl Classify for ImageVersionError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+}
+
+impl ImageVersion {
+    /// # Errors
+    /// The time has no date with a year of four digits.
+    pub fn from_time(seconds: u64) -> Result<Self, ImageVersionError> {
+        if seconds > LAST_SECOND { Err(ImageVersionError::Time) } else { Ok(Self::Time(seconds)) }
+    }
+
+    /// End of an image's name: `20261122-025441`. Later builds sort last.
+    #[must_use]
+    pub fn format_suffix(&self) -> String {
+        match self {
+            Self::Given(text) => text.clone(),
+            Self::Time(seconds) => {
+                let (date, time) = split_time(*seconds);
+                format!("{date:08}-{time:06}")
+            }
+            Self::Inputs(digest) => digest.chars().take(12).collect(),
+        }
+    }
+
+    /// Three numbers, as galleries want them: Kubernetes, date, time (`1036004.20261122.25441`). Newer Kubernetes
+    /// releases sort last, then later builds.
+    #[must_use]
+    pub fn format_numbers(&self, kubernetes: &Version) -> String {
+        let release = format_release(kubernetes);
+        match self {
+            Self::Given(text) => text.clone(),
+            Self::Time(seconds) => {
+                let (date, time) = split_time(*seconds);
+                format!("{release}.{date}.{time}")
+            }
+            Self::Inputs(digest) => {
+                let number =
+                    |start: usize| u32::from_str_radix(digest.get(start..start + 6).unwrap_or("0"), 16);
+                format!("{release}.{}.{}", number(0).unwrap_or(0), number(6).unwrap_or(0))
+            }
+        }
+    }
+}
+
+/// `1036004` for 1.36.4.
+fn format_release(kubernetes: &Version) -> u64 {
+    let numbers = kubernetes.numbers();
+    let part = |at: usize| numbers.get(at).copied().unwrap_or(0).min(999);
+    part(0) * 1_000_000 + part(1) * 1_000 + part(2)
+}
+
+/// Date and time of day as numbers: 20261122 and 25441.
+fn split_time(seconds: u64) -> (u32, u32) {
+    let Ok(time) = der::DateTime::from_unix_duration(Duration::from_secs(seconds)) else { return (0, 0) };
+    let date = u32::from(time.year()) * 10_000 + u32::from(time.month()) * 100 + u32::from(time.day());
+    (date, u32::from(time.hour()) * 10_000 + u32::from(time.minutes()) * 100 + u32::from(time.seconds()))
+}
+
+impl FromStr for ImageVersion {
+    type Err = ImageVersionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if starts && text.len() <= 32 && text.chars().all(known) {
+            return Ok(Self::Given(text.to_owned()));
+        }
+        Err(ImageVersionError::Text)
+    }
+}
+
+impl TryFrom<String> for ImageVersion {
+    type Error = ImageVersionError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<ImageVersion> for String {
+    fn from(version: ImageVersion) -> Self {
+        version.format_suffix()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_builds_and_newer_releases_sort_last() {
+        let numbers = |seconds: u64, kubernetes: &str| -> Vec<u64> {
+            let version = ImageVersion::from_time(seconds).expect("a time");
+            let text = version.format_numbers(&kubernetes.parse().expect("a version"));
+            text.split('.').map(|part| part.parse().expect("a number")).collect()
+        };
+        assert_eq!(numbers(1_795_316_081, "1.36.4"), [1_036_004, 20_261_122, 25_441]);
+        assert!(numbers(1_795_316_082, "1.36.4") > numbers(1_795_316_081, "1.36.4"));
+        assert!(numbers(1_795_316_081, "1.36.10") > numbers(1_795_316_999, "1.36.4"));
+        assert!(numbers(0, "1.37.0-rc.1") > numbers(1_795_316_081, "1.36.999"));
+        // Numbers of a gallery's version have 31 bits.
+        assert!(numbers(LAST_SECOND, "1.999.999").iter().all(|number| i32::try_from(*number).is_ok()));
+        let suffix = |seconds| ImageVersion::from_time(seconds).expect("a time").format_suffix();
+        assert_eq!(suffix(1_795_316_081), "20261122-025441");
+        assert!(suffix(1_795_316_082) > suffix(1_795_316_081));
+        assert!(ImageVersion::from_time(u64::MAX).is_err());
+    }
+
+    #[test]
+    fn a_preview_has_a_version_of_its_inputs() {
+        let version = ImageVersion::Inputs("0123456789abcdef".repeat(4));
+        assert_eq!(version.format_suffix(), "0123456789ab");
+        assert_eq!(version.format_numbers(&"1.20.0".parse().expect("a version")), "1020000.74565.6785451");
+    }
+
+    #[test]
+    fn names_that_clouds_refuse_are_refused_here() {
+        for good in ["1.36.4", "build_7", "20261122", "A-1"] {
+            assert_eq!(good.parse::<ImageVersion>().expect(good).format_suffix(), good);
+        }
+        for bad in ["", ".1", "-1", "a b", "a/b", "ä", "${x}", "123456789012345678901234567890123"] {
+            assert!(bad.parse::<ImageVersion>().is_err(), "{bad}");
+        }
+    }
+}

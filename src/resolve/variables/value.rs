@@ -1,0 +1,77 @@
+//! A value against its variable: type, pattern, limits.
+
+use regex_lite::Regex;
+use serde_json::Value;
+
+use crate::model::names::format_suggestion;
+use crate::model::variable::{Variable, VariableType};
+
+/// The value's type, and every limit that the descriptor gives.
+pub(super) fn check_value(variable: &Variable, value: &Value) -> Result<(), String> {
+    let kind = variable.kind.as_str();
+    match (variable.kind, value) {
+        (VariableType::String, Value::String(text)) => check_text(variable, text),
+        (VariableType::Number, Value::Number(number)) => {
+            check_number(variable, number.as_f64().unwrap_or(f64::NAN))
+        }
+        (VariableType::Bool, Value::Bool(_)) => Ok(()),
+        (VariableType::StringList, Value::Array(items)) => {
+            check_count(variable, items.len())?;
+            items.iter().try_for_each(|item| match item {
+                Value::String(text) => check_text(variable, text),
+                other => Err(format!("is a {kind}, and {other} is no text")),
+            })
+        }
+        (VariableType::StringMap, Value::Object(entries)) => {
+            check_count(variable, entries.len())?;
+            match entries.values().find(|value| !value.is_string()) {
+                Some(other) => Err(format!("is a {kind}, and {other} is no text")),
+                None => Ok(()),
+            }
+        }
+        _ => Err(format!("is a {kind}, and {value} is none")),
+    }
+}
+
+fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    if text.chars().any(char::is_control) {
+        return Err("holds a control character".to_owned());
+    }
+    if let Some(allowed) = &variable.one_of
+        && !allowed.iter().any(|value| value == text)
+    {
+        return Err(format!("is `{text}`: {}", format_suggestion(text, allowed.iter().map(String::as_str))));
+    }
+    if let Some(pattern) = &variable.pattern
+        && !Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+    {
+        return Err(format!("is `{text}`, which does not match {pattern}"));
+    }
+    Ok(())
+}
+
+fn check_number(variable: &Variable, number: f64) -> Result<(), String> {
+    if variable.integer && number.fract() != 0.0 {
+        return Err(format!("is {number}, and must be a whole number"));
+    }
+    if variable.min.is_some_and(|min| number < min) || variable.max.is_some_and(|max| number > max) {
+        let bound = |bound: Option<f64>| bound.map_or_else(|| "…".to_owned(), |bound| bound.to_string());
+        return Err(format!(
+            "is {number}, and must lie in {} to {}",
+            bound(variable.min),
+            bound(variable.max)
+        ));
+    }
+    Ok(())
+}
+
+fn check_count(variable: &Variable, count: usize) -> Result<(), String> {
+    if variable.min_items.is_some_and(|min| count < min) || variable.max_items.is_some_and(|max| count > max)
+    {
+        return Err(format!("has {count} items"));
+    }
+    Ok(())
+}

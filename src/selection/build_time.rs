@@ -1,0 +1,44 @@
+//! What the environment says of a build: names of variables that are set, how to sign in, the date.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+
+use crate::diagnostic::{InputError, Result};
+use crate::model::image_version::ImageVersion;
+use crate::model::target::Target;
+use crate::model::variable::Selector;
+
+/// Names of the target's environment variables that are set, never their values.
+pub(super) fn list_environment(target: &Target) -> BTreeSet<String> {
+    let variables = target.variables.iter().flat_map(|variable| {
+        let locked = (!variable.build_time).then(|| variable.packer_name());
+        variable.environment_names().chain(locked)
+    });
+    let selectors = target.selectors.iter().map(Selector::packer_name);
+    variables.chain(selectors).filter(|name| read_variable(name).is_some()).collect()
+}
+
+/// Values of build-time selectors, which are no secrets.
+pub(super) fn read_selectors(target: &Target) -> BTreeMap<String, String> {
+    let selectors = target.selectors.iter().filter(|selector| selector.build_time);
+    selectors
+        .filter_map(|selector| Some((selector.name.clone(), read_variable(&selector.packer_name())?)))
+        .collect()
+}
+
+/// The date of a reproducible build (https://reproducible-builds.org/specs/source-date-epoch/).
+///
+/// # Errors
+/// `SOURCE_DATE_EPOCH` is no number of seconds.
+pub(super) fn read_source_date() -> Result<Option<ImageVersion>> {
+    let Some(text) = read_variable("SOURCE_DATE_EPOCH") else { return Ok(None) };
+    let time = text.parse().ok().and_then(|seconds| ImageVersion::from_time(seconds).ok());
+    let message = || format!("SOURCE_DATE_EPOCH: expected seconds since 1970, found `{text}`");
+    let remedy = "set it to the output of `date +%s`, or unset it";
+    Ok(Some(time.ok_or_else(|| InputError::new(message(), remedy))?))
+}
+
+fn read_variable(name: &str) -> Option<String> {
+    let value = env::var_os(name).filter(|value| !value.is_empty())?;
+    Some(value.to_string_lossy().into_owned())
+}
