@@ -107,8 +107,7 @@ pub fn resolve_selection(
     let pause = choices::choose_pause_image(&line, &windows, selection, &mut refusals);
     extras::check_packer_versions(catalog, selection, &mut refusals)?;
     let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);
-    let own_files = surroundings.own_files.as_deref();
-    let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, own_files)?;
+    let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, surroundings)?;
     let image = ImageNames::new(&windows, &kubernetes, selection, &catalog_digest);
     let chosen = variables::choose_variables(
         &variables::Inputs {
@@ -267,10 +266,10 @@ fn digest_inputs(
     windows: &WindowsRelease,
     network: &PodNetwork,
     groups: &[PlannedGroup],
-    own_files: Option<&str>,
+    surroundings: &Surroundings,
 ) -> Result<String, CatalogError> {
     let mut text = json::format_json(target) + &json::format_json(line) + &json::format_json(windows);
-    text += own_files.unwrap_or_default();
+    text += surroundings.own_files.as_deref().unwrap_or_default();
     text += &json::format_json(network);
     text += &json::format_json(&catalog.load_flags()?);
     text += &json::format_json(&catalog.load_rules()?);

@@ -25,7 +25,9 @@ pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
 
 fn lint_target(target: &Target, add: &mut impl FnMut(&str, String)) {
     let mut report = |name: &str, flaw: Option<&str>| {
-        flaw.into_iter().for_each(|flaw| add("build-time", format!("`{name}` {flaw}")));
+        if let Some(flaw) = flaw {
+            add("build-time", format!("`{name}` {flaw}"));
+        }
     };
     for selector in &target.selectors {
         report(&selector.name, find_selector_flaw(selector));
