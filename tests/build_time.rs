@@ -201,9 +201,9 @@ fn targets_say_which_variables_the_lock_records() {
     let shipped = messages(&Tree::embedded_packer());
     assert!(shipped.is_empty(), "{}", shipped.join("\n"));
     for target in targets() {
-        let names = |from: DefaultFrom| target.variables.iter().any(|it| it.default_from == Some(from));
+        let has = |from: DefaultFrom| target.variables.iter().any(|it| it.default_from == Some(from));
         let image = target.image().is_some();
-        let named = [DefaultFrom::ImageName, DefaultFrom::ImageNameLabel].into_iter().any(names);
+        let named = [DefaultFrom::ImageName, DefaultFrom::ImageNameLabel].into_iter().any(has);
         assert!(named || !image, "{}: no variable names the image", target.name);
     }
     let variable = |name: &str, more: Value| {
