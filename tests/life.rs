@@ -473,7 +473,7 @@ fn agents_without_the_network_of_the_host_can_start_or_the_plan_says_why_not() {
     let hostprocess = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
     assert!(hostprocess.warnings.iter().all(|warning| warning.id != "lacking"));
     for (script, call) in [
-        ("provisioners/node/Node.psm1", "Initialize-StartNetwork -Facts $facts"),
+        ("provisioners/node/Join.ps1", "Initialize-StartNetwork -Facts $facts"),
         ("manifests/cluster/scripts/Start-Flannel.ps1", "Remove-Item -LiteralPath $start"),
     ] {
         assert!(std::fs::read_to_string(root().join(script)).expect(script).contains(call), "{script}");
@@ -528,9 +528,11 @@ fn no_script_of_the_node_has_a_list_of_its_own() {
             assert!(!text.contains(other), "{script}: {other}");
         }
     }
-    let module = std::fs::read_to_string(root().join("provisioners/node/Node.psm1")).expect("Node.psm1");
-    for name in ["bootstrap-kubelet.conf", "ca.crt"] {
-        assert!(!module.contains(name), "Node.psm1 names {name}");
+    let read = |name: &str| std::fs::read_to_string(root().join("provisioners/node").join(name)).expect(name);
+    for script in ["Node.psm1", "Join.ps1", "Reset.ps1", "Upgrade.ps1"] {
+        for name in ["bootstrap-kubelet.conf", "ca.crt"] {
+            assert!(!read(script).contains(name), "{script} names {name}");
+        }
     }
-    assert!(module.contains("'Restore-Network'"), "the task of the bridge calls it");
+    assert!(read("Node.psm1").contains("'Restore-Network'"), "the task of the bridge calls it");
 }

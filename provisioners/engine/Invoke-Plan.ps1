@@ -3,9 +3,9 @@
 Applies or tests one phase of the guest plan beside the engine.
 
 .DESCRIPTION
-The only entry point of the engine. Every script is held against its digest in the plan before any of them is
-loaded, and the plan is refused whole before anything is changed. A plan that names signers is applied under the
-execution policy AllSigned alone, and each script must have a valid signature of one of them.
+The only entry point of the engine. Every script is held against its digest in the plan before it is loaded, and
+the plan is refused whole before anything is changed. A plan that names signers is applied under the execution
+policy AllSigned alone, and each script must have a valid signature of one of them.
 One progress line per resource goes to the standard output, one JSON object with the outcome comes last.
 Exit codes: 0 done, 1 a resource failed, 2 plan or scripts refused, 8 checks failed or seal without a good report.
 
@@ -58,26 +58,32 @@ $ProgressPreference = 'SilentlyContinue'
 if (-not $Plan) { $Plan = "$PSScriptRoot/../guest-plan.json" }
 if (-not $Platform) { $Platform = "$PSScriptRoot/Windows.ps1" }
 
-# Refuses scripts that are not byte for byte those that the plan was rendered with. It stands here and not in
-# the module because a module that was tampered with would check itself.
+# Refuses a script that is not byte for byte the one that the plan was rendered with. It stands here and not in the
+# module because a module that was tampered with would check itself.
+function Assert-Digest {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Scripts, [Parameter(Mandatory)] [string] $Root,
+        [Parameter(Mandatory)] [string] $Name)
+    $wanted = $Scripts.PSObject.Properties[$Name]
+    if ($null -eq $wanted) { throw "$Name is no script of the plan" }
+    $path = Join-Path -Path $Root -ChildPath $Name
+    if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { throw "script $Name is missing" }
+    $hash = Get-FileHash -LiteralPath $path -Algorithm SHA256 -ErrorAction Stop
+    $found = $hash.Hash.ToLowerInvariant()
+    if ($found -cne $wanted.Value) { throw "script $Name is $found, the plan was rendered with $($wanted.Value)" }
+}
+
+# Every script of the plan, and no other beside them.
 function Assert-Script {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Scripts, [Parameter(Mandatory)] [string] $Root)
-    $known = @{}
     foreach ($script in $Scripts.PSObject.Properties) {
-        $known[$script.Name] = $true
-        $path = Join-Path -Path $Root -ChildPath $script.Name
-        if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { throw "script $($script.Name) is missing" }
-        $hash = Get-FileHash -LiteralPath $path -Algorithm SHA256 -ErrorAction Stop
-        $found = $hash.Hash.ToLowerInvariant()
-        if ($found -cne $script.Value) {
-            throw "script $($script.Name) is $found, the plan was rendered with $($script.Value)"
-        }
+        Assert-Digest -Scripts $Scripts -Root $Root -Name $script.Name
     }
     foreach ($folder in 'engine', 'node', 'resources') {
         foreach ($file in Get-ChildItem -LiteralPath (Join-Path -Path $Root -ChildPath $folder) -Force) {
             $name = "$folder/$($file.Name)"
-            if (-not $known.ContainsKey($name)) { throw "$name is no script of the plan" }
+            if ($null -eq $Scripts.PSObject.Properties[$name]) { throw "$name is no script of the plan" }
         }
     }
 }
@@ -106,28 +112,19 @@ function Assert-Signature {
     }
 }
 
-# Tasks, WMI, SetupComplete.cmd and cloudbase-init lose standard error, so the reason is also kept in a file.
-function Save-Reason {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Folder, [Parameter(Mandatory)] [string] $Text)
-    [Console]::Error.WriteLine("imagegen: $Text")
-    try {
-        $null = [IO.Directory]::CreateDirectory("$Folder/state")
-        $line = '{0} Invoke-Plan.ps1: {1}' -f [DateTime]::UtcNow.ToString('s'), $Text
-        [IO.File]::AppendAllText("$Folder/state/errors.log", "$line`r`n")
-    } catch {
-        [Console]::Error.WriteLine("imagegen: the reason cannot be kept in $Folder/state")
-    }
-}
-
 $Phase = $Phase.ToLowerInvariant()
 $code = 2
-$folder = Split-Path -Path $PSScriptRoot
+$root = Split-Path -Path $PSScriptRoot
+$folder = $root
+$isLoaded = $false
 try {
     $planPath = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($Plan)
     $planPath = [IO.Path]::GetFullPath($planPath)
     $content = [IO.File]::ReadAllText($planPath) | ConvertFrom-Json
-    $root = Split-Path -Path $PSScriptRoot
+    # First, because it tells what is wrong with the others.
+    Assert-Digest -Scripts $content.scripts -Root $root -Name 'engine/Reason.ps1'
+    . "$PSScriptRoot/Reason.ps1"
+    $isLoaded = $true
     Assert-Script -Scripts $content.scripts -Root $root
     $signers = $content.PSObject.Properties['signers']
     if ($null -ne $signers) { Assert-Signature -Signers $signers.Value -Scripts $content.scripts -Root $root }
@@ -144,6 +141,7 @@ try {
     if ($Mode -eq 'check') {
         $code = 0
         $result = @{ schema = 'imagegen.dev/phase-result/v1'; phase = $Phase; mode = $Mode; failed = 0 }
+        $result.error = $null
     } elseif ($Mode -eq 'test') {
         $result = Test-Phase -Plan $content -Phase $Phase -Report $reports
         $code = 8 * [int]($result.failed -gt 0 -and -not $ReportOnly)
@@ -156,9 +154,16 @@ try {
         $result = Invoke-Phase -Plan $content -Phase $Phase -Report $sealReport
         $code = [int]($result.failed -gt 0)
     }
-    if ($result.error) { Save-Reason -Folder $folder -Text "phase ${Phase}: $($result.error)" }
+    if ($result.error) {
+        Write-Reason -Root $folder -Source 'Invoke-Plan.ps1' -Message "phase ${Phase}: $($result.error)"
+    }
     ConvertTo-Json -InputObject $result -Compress
 } catch {
-    Save-Reason -Folder $folder -Text "phase ${Phase}: $($_.Exception.Message)"
+    $message = "phase ${Phase}: $($_.Exception.Message)"
+    if ($isLoaded) {
+        Write-Reason -Root $folder -Source 'Invoke-Plan.ps1' -Message $message
+    } else {
+        [Console]::Error.WriteLine("imagegen: $message")
+    }
 }
 exit $code

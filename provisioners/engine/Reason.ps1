@@ -1,6 +1,6 @@
 # Why a script ended, kept where others find it: text on the error stream alone reaches neither the history of a
-# task nor the log of a platform. Loaded by the scripts that a person, a task or a platform starts.
-function Write-NodeReason {
+# task nor the log of a platform. Loaded by every script that a person, a task or a platform starts.
+function Write-Reason {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Root, [Parameter(Mandatory)] [string] $Source,
         [Parameter(Mandatory)] [string] $Message)

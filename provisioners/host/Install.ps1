@@ -46,32 +46,18 @@ if ("$($ExecutionContext.SessionState.LanguageMode)" -ne 'FullLanguage') {
     exit 2
 }
 
-# Refuses a bundle whose scripts are not those of its plan, before one of them is loaded.
-function Assert-Bundle {
+# Refuses a script that is not the one of the plan, before it is loaded.
+function Assert-Digest {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Root)
-    $plan = [IO.File]::ReadAllText("$Root/guest-plan.json") | ConvertFrom-Json
-    foreach ($script in $plan.scripts.PSObject.Properties) {
-        $path = Join-Path -Path $Root -ChildPath $script.Name
-        if (-not [IO.File]::Exists($path)) { throw "script $($script.Name) is missing" }
-        $hash = Get-FileHash -LiteralPath $path -Algorithm SHA256 -ErrorAction Stop
-        $found = $hash.Hash.ToLowerInvariant()
-        if ($found -cne $script.Value) { throw "script $($script.Name) is $found, in the plan $($script.Value)" }
-    }
-}
-
-# A task's standard error is lost: the reason is also kept beside the log, where diagnosis looks.
-function Write-Reason {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Text)
-    [Console]::Error.WriteLine("imagegen: $Text")
-    try {
-        $null = [IO.Directory]::CreateDirectory("$script:Kept/state")
-        $line = '{0} Install.ps1: {1}' -f [DateTime]::UtcNow.ToString('s'), $Text
-        [IO.File]::AppendAllText("$script:Kept/state/errors.log", "$line`r`n")
-    } catch {
-        [Console]::Error.WriteLine("imagegen: the reason cannot be kept in $script:Kept/state")
-    }
+    param([Parameter(Mandatory)] $Scripts, [Parameter(Mandatory)] [string] $Root,
+        [Parameter(Mandatory)] [string] $Name)
+    $wanted = $Scripts.PSObject.Properties[$Name]
+    if ($null -eq $wanted) { throw "$Name is no script of the plan" }
+    $path = Join-Path -Path $Root -ChildPath $Name
+    if (-not [IO.File]::Exists($path)) { throw "script $Name is missing" }
+    $hash = Get-FileHash -LiteralPath $path -Algorithm SHA256 -ErrorAction Stop
+    $found = $hash.Hash.ToLowerInvariant()
+    if ($found -cne $wanted.Value) { throw "script $Name is $found, in the plan $($wanted.Value)" }
 }
 
 # Until the bundle has its place, reasons stay beside it.
@@ -84,10 +70,22 @@ $script:Access = 'O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)'
 # (https://github.com/PowerShell/PowerShell/issues/4688).
 $script:Simulated = [bool]$Platform
 if (-not $Platform) { $Platform = "$PSScriptRoot/engine/Windows.ps1" }
+$isLoaded = $false
 try {
-    Assert-Bundle -Root $PSScriptRoot
+    $scripts = ([IO.File]::ReadAllText("$PSScriptRoot/guest-plan.json") | ConvertFrom-Json).scripts
+    # First, because it tells what is wrong with the others.
+    Assert-Digest -Scripts $scripts -Root $PSScriptRoot -Name 'engine/Reason.ps1'
+    . "$PSScriptRoot/engine/Reason.ps1"
+    $isLoaded = $true
+    foreach ($script in $scripts.PSObject.Properties) {
+        Assert-Digest -Scripts $scripts -Root $PSScriptRoot -Name $script.Name
+    }
 } catch {
-    Write-Reason -Text $_.Exception.Message
+    if ($isLoaded) {
+        Write-Reason -Root $script:Kept -Source 'Install.ps1' -Message $_.Exception.Message
+    } else {
+        [Console]::Error.WriteLine("imagegen: $($_.Exception.Message)")
+    }
     exit 2
 }
 . "$PSScriptRoot/engine/Tools.ps1"
@@ -270,6 +268,6 @@ try {
     if ($progress.error) { throw $progress.error }
     [Console]::Out.WriteLine("imagegen: $($progress.state), exit code $code")
 } catch {
-    Write-Reason -Text $_.Exception.Message
+    Write-Reason -Root $script:Kept -Source 'Install.ps1' -Message $_.Exception.Message
 }
 exit $code

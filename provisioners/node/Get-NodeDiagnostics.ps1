@@ -33,19 +33,16 @@ $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
 # Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
 if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
+# Every script against its digest, before one of them is loaded. The engine tells why it refuses.
+$null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
+if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
 . "$PSScriptRoot/../engine/Reason.ps1"
 $code = 1
 try {
-    # Every script against its digest, before one of them is loaded.
-    $null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
-    if ($LASTEXITCODE -ne 0) {
-        $code = $LASTEXITCODE
-        throw 'plan and scripts do not fit together'
-    }
     Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
     Save-Diagnosis -Destination $Destination -Seconds $TimeoutSeconds
     $code = 0
 } catch {
-    Write-NodeReason -Root $root -Source 'Get-NodeDiagnostics' -Message $_.Exception.Message
+    Write-Reason -Root $root -Source 'Get-NodeDiagnostics' -Message $_.Exception.Message
 }
 exit $code

@@ -24,19 +24,13 @@ $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
 # Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
 if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
+# The engine holds every script against its digest and tells why it refuses: then none of them is loaded here.
+& "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'firstboot' -Platform $Platform
+$code = $LASTEXITCODE
+if ($code -in 0, 2) { exit $code }
 . "$PSScriptRoot/../engine/Reason.ps1"
-$code = 1
-try {
-    & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'firstboot' -Platform $Platform
-    $code = $LASTEXITCODE
-    if ($code -ne 0) { throw 'a way in of the build is not closed, so this clone does not join' }
-} catch {
-    $message = $_.Exception.Message
-    Write-NodeReason -Root $root -Source 'Initialize-Clone' -Message $message
-    # Scripts that the engine refused are not loaded.
-    if ($code -ne 2) {
-        Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
-        Send-Alarm -Text $message
-    }
-}
+$message = 'a way in of the build is not closed, so this clone does not join'
+Write-Reason -Root $root -Source 'Initialize-Clone' -Message $message
+Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+Send-Alarm -Text $message
 exit $code

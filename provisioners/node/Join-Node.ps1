@@ -46,36 +46,35 @@ $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
 # Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
 if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
-. "$PSScriptRoot/../engine/Reason.ps1"
 $code = 1
 try {
-    # Every script against its digest, before one of them is loaded.
+    # Every script against its digest, before one of them is loaded. The engine tells why it refuses.
     $null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
-    if ($LASTEXITCODE -ne 0) {
-        $code = $LASTEXITCODE
-        throw 'plan and scripts do not fit together'
-    }
-    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
-    if ($Stage -in 'all', 'before') {
-        # Digests and configuration; what asks for a program that starts late waits for it.
-        Wait-Defender -Seconds ([Math]::Min(300, $TimeoutSeconds))
-        & "$PSScriptRoot/Test-Node.ps1" -Platform $Platform
-        if ($LASTEXITCODE -ne 0) {
-            $code = $LASTEXITCODE
-            throw 'this machine is not as planned, so it does not join'
+    if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
+    . "$PSScriptRoot/../engine/Reason.ps1"
+    try {
+        Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+        if ($Stage -in 'all', 'before') {
+            # Digests and configuration; what asks for a program that starts late waits for it.
+            Wait-Defender -Seconds ([Math]::Min(300, $TimeoutSeconds))
+            & "$PSScriptRoot/Test-Node.ps1" -Platform $Platform
+            if ($LASTEXITCODE -ne 0) {
+                $code = $LASTEXITCODE
+                throw 'this machine is not as planned, so it does not join'
+            }
+            Initialize-Join -Seconds $TimeoutSeconds
         }
+        if ($Stage -eq 'before') { Start-Watch -Seconds $TimeoutSeconds }
+        if ($Stage -eq 'watch') { Watch-Join -Seconds $TimeoutSeconds }
+        if ($Stage -eq 'all') { Join-Cluster -Configuration $Configuration -Seconds $TimeoutSeconds }
+        if ($Stage -in 'all', 'after') { Complete-Join -Seconds $TimeoutSeconds }
+        if ($Stage -eq 'network') { Restore-Network -Seconds $TimeoutSeconds }
+        $code = 0
+    } catch {
+        $message = $_.Exception.Message
+        Write-Reason -Root $root -Source "Join-Node -Stage $Stage" -Message $message
+        if ($null -ne (Get-Command -Name 'Send-Alarm' -ErrorAction SilentlyContinue)) { Send-Alarm -Text $message }
     }
-    if ($Stage -in 'all', 'before') { Initialize-Join -Seconds $TimeoutSeconds }
-    if ($Stage -eq 'before') { Start-Watch -Seconds $TimeoutSeconds }
-    if ($Stage -eq 'watch') { Watch-Join -Seconds $TimeoutSeconds }
-    if ($Stage -eq 'all') { Join-Cluster -Configuration $Configuration -Seconds $TimeoutSeconds }
-    if ($Stage -in 'all', 'after') { Complete-Join -Seconds $TimeoutSeconds }
-    if ($Stage -eq 'network') { Restore-Network -Seconds $TimeoutSeconds }
-    $code = 0
-} catch {
-    $message = $_.Exception.Message
-    Write-NodeReason -Root $root -Source "Join-Node -Stage $Stage" -Message $message
-    if ($null -ne (Get-Command -Name 'Send-Alarm' -ErrorAction SilentlyContinue)) { Send-Alarm -Text $message }
 } finally {
     if ($Stage -in 'all', 'after') {
         foreach ($path in $Configuration, $Discovery) {

@@ -46,6 +46,9 @@ $ProgressPreference = 'SilentlyContinue'
 $root = Split-Path -Path $PSScriptRoot
 # Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
 if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
+# Every script against its digest, before one of them is loaded. The engine tells why it refuses.
+$null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
+if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
 . "$PSScriptRoot/../engine/Reason.ps1"
 
 # The plan that was in use, and a node that runs with it.
@@ -63,12 +66,6 @@ $code = 1
 $stopped = $false
 $switched = [bool]$Continue
 try {
-    # Every script against its digest, before one of them is loaded.
-    $null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
-    if ($LASTEXITCODE -ne 0) {
-        $code = $LASTEXITCODE
-        throw 'plan and scripts do not fit together'
-    }
     Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
     if (-not $Continue) { Expand-Payload -Payload $Payload -Sha256 $Sha256 }
     $stopped = $true
@@ -90,13 +87,13 @@ try {
     Complete-Upgrade -Seconds $TimeoutSeconds
     $code = 0
 } catch {
-    Write-NodeReason -Root $root -Source 'Upgrade-Node' -Message $_.Exception.Message
+    Write-Reason -Root $root -Source 'Upgrade-Node' -Message $_.Exception.Message
     if ($code -eq 1 -and $stopped) {
         try {
             Restore-Node -Switched $switched
-            Write-NodeReason -Root $root -Source 'Upgrade-Node' -Message 'the plan that was in use is back'
+            Write-Reason -Root $root -Source 'Upgrade-Node' -Message 'the plan that was in use is back'
         } catch {
-            Write-NodeReason -Root $root -Source 'Upgrade-Node' -Message "not restored: $($_.Exception.Message)"
+            Write-Reason -Root $root -Source 'Upgrade-Node' -Message "not restored: $($_.Exception.Message)"
         }
     }
 }

@@ -657,8 +657,9 @@ function Invoke-NetworkProgram {
     @{ exitCode = 0; output = "{`"ip4`": {`"ip`": `"$address/24`"}}" }
 }
 
-# Kinds are areas of their own; a network's name is its ID too. A new network has the machine's address when it is
-# asked for again; an end that is attached to the host gives it its address.
+# Kinds are areas of their own; a network's name is its ID too. One of type NAT gets its addresses when it is made.
+# A new network has the machine's address when it is asked for again; an end that is attached to the host gives it
+# its address.
 function Invoke-HostNetwork {
     [CmdletBinding()]
     param([string] $Method, [string] $Path, [string] $Body = '')
@@ -672,15 +673,27 @@ function Invoke-HostNetwork {
     if ($Method -eq 'POST') {
         $item = $Body | ConvertFrom-Json -AsHashtable
         $item.ID = $item.Name
+        if ($item['Type'] -eq 'NAT') {
+            $item.Subnets = @(@{ AddressPrefix = '172.20.0.0/20'; GatewayAddress = '172.20.0.1' })
+        }
         Set-Simulation -Area $kind -Name $item.Name -Value $item
-        return [pscustomobject]$item
+        return ConvertTo-HostItem -Item $item
     }
     if ($name) {
         $item = Get-Simulation -Area $kind -Name $name
-        return [pscustomobject]($item + @{ ManagementIP = '10.1.18.7' })
+        if ($null -eq $item) { throw "host networks: $Method $Path failed: not found" }
+        $item.ManagementIP = '10.1.18.7'
+        return ConvertTo-HostItem -Item $item
     }
     $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
-    if ($state.ContainsKey($kind)) { $state[$kind].Values | ForEach-Object { [pscustomobject]$_ } }
+    if ($state.ContainsKey($kind)) { $state[$kind].Values | ForEach-Object { ConvertTo-HostItem -Item $_ } }
+}
+
+# As the host network service answers: objects in objects, for which hashtables are no stand-in.
+function ConvertTo-HostItem {
+    [CmdletBinding()]
+    param($Item)
+    ConvertTo-Json -InputObject $Item -Depth 8 | ConvertFrom-Json
 }
 
 function Get-PowerPlan {

@@ -47,9 +47,10 @@ function Assert-That {
 . "$PSScriptRoot/matrix.ps1"
 . "$PSScriptRoot/node.ps1"
 
+# The comma keeps the bytes one object.
 function Get-Bytes {
     param([string] $Text)
-    [Text.Encoding]::UTF8.GetBytes($Text)
+    , [Text.Encoding]::UTF8.GetBytes($Text)
 }
 
 # The bytes that a URL gives, as a file of the mirror. Archives hold what any resource wants of them.
@@ -301,6 +302,27 @@ function Test-WholeLife {
     $journal = [IO.File]::ReadAllLines("$world/C/imagegen/journal.jsonl")
     $bad = @($journal | Where-Object { $null -eq ($_ | ConvertFrom-Json).name })
     Assert-That -Name 'every journal line is an entry' -Holds ($journal.Count -gt 0 -and $bad.Count -eq 0)
+}
+
+# Plan and scripts alone: nothing is compared, and nothing is kept as an error.
+function Test-Check {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    $run = Invoke-Engine -World $world -Phase 'node' -Mode 'check'
+    Assert-Run -Name 'a good plan is taken' -Run $run -Code 0
+    $told = $null -ne $run.result -and $run.result.mode -eq 'check' -and $run.result.failed -eq 0
+    Assert-That -Name 'a check has an outcome' -Holds $told -Detail $run.text
+    $kept = [IO.File]::Exists("$world/C/imagegen/state/errors.log")
+    Assert-That -Name 'a check that passes keeps no reason' -Holds (-not $kept)
+    foreach ($name in 'engine/Reason.ps1', 'resources/file.ps1') {
+        [IO.File]::AppendAllText("$world/C/imagegen/$name", "`n")
+        $run = Invoke-Engine -World $world -Phase 'node' -Mode 'check'
+        Assert-Run -Name "a check finds a changed $name" -Run $run -Code 2
+        Copy-Script -Destination "$world/C/imagegen"
+    }
+    $kept = [IO.File]::ReadAllText("$world/C/imagegen/state/errors.log")
+    $holds = $kept.Contains('script resources/file.ps1 is') -and -not $kept.Contains('Reason.ps1 is')
+    Assert-That -Name 'the reason is kept by a script that was checked' -Holds $holds -Detail $kept
 }
 
 function Test-Drift {
@@ -597,6 +619,7 @@ $null = New-PSDrive -Name 'C' -PSProvider FileSystem -Root "$($script:World)/C" 
 try {
     Test-WholeLife -Source $own
     if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, $PWD.ProviderPath)) }
+    Test-Check -Source $own
     Test-Drift -Source $own
     Test-Download -Source $own
     Test-LockedFile -Source $own

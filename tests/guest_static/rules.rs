@@ -75,13 +75,24 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 14] = [
+const LOADED: [&str; 25] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
     r#""$PSScriptRoot/../engine/Tools.ps1""#,
     r#""$PSScriptRoot/../engine/Invoke-Plan.ps1""#,
     r#""$Destination/engine/Invoke-Plan.ps1""#,
+    r#""$PSScriptRoot/Native.ps1""#,
+    r#""$PSScriptRoot/Files.ps1""#,
+    r#""$PSScriptRoot/Downloads.ps1""#,
+    r#""$PSScriptRoot/Comparison.ps1""#,
+    r#""$PSScriptRoot/Selection.ps1""#,
+    r#""$PSScriptRoot/Reports.ps1""#,
+    r#""$PSScriptRoot/Join.ps1""#,
+    r#""$PSScriptRoot/Reset.ps1""#,
+    r#""$PSScriptRoot/Upgrade.ps1""#,
+    r#""$PSScriptRoot/Reason.ps1""#,
+    r#""$PSScriptRoot/engine/Reason.ps1""#,
     r#""$PSScriptRoot/Network.ps1""#,
     r#""$PSScriptRoot/Proxy.ps1""#,
     r#""$PSScriptRoot/Diagnosis.ps1""#,

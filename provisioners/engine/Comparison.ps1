@@ -1,0 +1,94 @@
+# Desired and actual state of a resource, and how they differ. Loaded by Engine.psm1.
+
+# One level of an object as the hashtable that splatting needs.
+function ConvertTo-Splat {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $InputObject)
+    $table = @{}
+    foreach ($property in $InputObject.PSObject.Properties) { $table[$property.Name] = $property.Value }
+    $table
+}
+
+# The properties of a resource as they are to be now: what others wrote into a file since stands behind the plan's
+# text. So an image, a node that joined and one that was reset are each as planned.
+function Get-Desired {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Resource)
+    $properties = ConvertTo-Splat -InputObject $Resource.properties
+    if ($properties.ContainsKey('argumentsFile')) {
+        $file = $properties.argumentsFile
+        $more = Read-Argument -Path $file.path -Variable $file.variable
+        $drop = $file.PSObject.Properties['drop']
+        if ($null -ne $drop) {
+            foreach ($flag in @($drop.Value)) { $more = $more -replace "(^|\s)$([regex]::Escape($flag))=\S*" }
+            $more = $more.Trim()
+        }
+        if ($more) { $properties[$script:Completed[$Resource.type]] += " $more" }
+        $properties.Remove('argumentsFile')
+    }
+    $properties
+}
+
+# One text per value, so that 1 and "1" are equal, and "a,b" and ["a", "b"] are not.
+function ConvertTo-Canonical {
+    [CmdletBinding()]
+    param($Value, [switch] $Nested)
+    if ($null -eq $Value) { return 'null' }
+    if ($Value -is [bool]) { return $Value.ToString().ToLowerInvariant() }
+    if ($Value -is [string] -or $Value -is [ValueType]) {
+        $text = [string]::Format([cultureinfo]::InvariantCulture, '{0}', $Value)
+        if ($Nested) { return "'" + $text.Replace("'", "''") + "'" }
+        return $text
+    }
+    if ($Value -is [Collections.IDictionary]) {
+        $pairs = foreach ($key in @($Value.Keys | Sort-Object)) {
+            '{0}={1}' -f $key, (ConvertTo-Canonical -Value $Value[$key] -Nested)
+        }
+        return '{' + (@($pairs) -join '; ') + '}'
+    }
+    if ($Value -is [Collections.IEnumerable]) {
+        $items = foreach ($item in $Value) { ConvertTo-Canonical -Value $item -Nested }
+        return '[' + (@($items) -join ', ') + ']'
+    }
+    ConvertTo-Canonical -Value (ConvertTo-Splat -InputObject $Value)
+}
+
+# The differences between desired and actual. What Get does not report (an URL) is not compared.
+function Compare-State {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Desired, [Parameter(Mandatory)] [hashtable] $Actual)
+    foreach ($name in @($Desired.Keys | Sort-Object)) {
+        if (-not $Actual.ContainsKey($name)) { continue }
+        $expected = ConvertTo-Canonical -Value $Desired[$name]
+        $found = ConvertTo-Canonical -Value $Actual[$name]
+        if ($expected -cne $found) { [ordered]@{ property = $name; expected = $expected; actual = $found } }
+    }
+}
+
+# The parameters that a resource function declares: name to whether it is mandatory; $null without the function.
+function Get-Declaration {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Verb, [Parameter(Mandatory)] [string] $Type)
+    if ($Type -cnotmatch '^[a-zA-Z]+$') { return $null } # Get-Command takes wildcards
+    $name = "$Verb-${Type}Resource"
+    $command = Get-Command -Name $name -CommandType Function -ErrorAction SilentlyContinue
+    if ($null -eq $command) { return $null }
+    $declared = @{}
+    foreach ($parameter in $command.ScriptBlock.Ast.Body.ParamBlock.Parameters) {
+        $own = $parameter.Name.VariablePath.UserPath
+        $rules = $command.Parameters[$own].Attributes
+        $declared[$own] = @($rules | Where-Object { $_ -is [Parameter] -and $_.Mandatory }).Count -gt 0
+    }
+    $declared
+}
+
+function Get-ResourceDifference {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Type, [Parameter(Mandatory)] [hashtable] $Properties)
+    $declared = Get-Declaration -Verb 'Get' -Type $Type
+    $inputs = @{}
+    foreach ($name in $Properties.Keys) {
+        if ($declared.ContainsKey($name)) { $inputs[$name] = $Properties[$name] }
+    }
+    Compare-State -Desired $Properties -Actual (& "Get-${Type}Resource" @inputs)
+}

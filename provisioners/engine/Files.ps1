@@ -1,0 +1,135 @@
+# Files: paths, digests, replacement in one step, members of archives. Loaded by Tools.ps1.
+
+# .NET and native programs know nothing of PowerShell's drives: on Windows this changes nothing, a simulation
+# mounts its drive C: somewhere else.
+function Resolve-NativePath {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($Path)
+}
+
+# A file for reading while others may write to it or delete it.
+function Open-SharedFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    $share = [IO.FileShare]::ReadWrite -bor [IO.FileShare]::Delete
+    [IO.File]::Open((Resolve-NativePath -Path $Path), 'Open', 'Read', $share)
+}
+
+# Lower-case digest of a file, $null when there is none.
+function Get-Digest {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [string] $Algorithm = 'SHA256')
+    if (-not (Test-Path -LiteralPath $Path -PathType Leaf)) { return $null }
+    $stream = Open-SharedFile -Path $Path
+    try {
+        (Get-FileHash -InputStream $stream -Algorithm $Algorithm -ErrorAction Stop).Hash.ToLowerInvariant()
+    } finally {
+        $stream.Dispose()
+    }
+}
+
+# The value of the variable in a file of one line, NAME="...", whose backslashes and quotes are escaped, as kubeadm
+# writes it. Nothing while there is no such file; half a line is refused, because somebody is still writing it.
+function Read-Argument {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Variable)
+    if (-not (Test-Path -LiteralPath $Path -PathType Leaf)) { return '' }
+    $text = [IO.File]::ReadAllText((Resolve-NativePath -Path $Path))
+    $form = '\A{0}="((?:[^"\\\r\n]|\\["\\])*)"\r?\n\z' -f [regex]::Escape($Variable)
+    if ($text -cnotmatch $form) { throw "$Path is not one whole line $Variable=`"...`"" }
+    $Matches[1] -creplace '\\(["\\])', '$1'
+}
+
+# Lower-case SHA-256 of bytes. Not by SHA256.Create, which a machine that keeps to FIPS refuses.
+function Get-ByteDigest {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [byte[]] $Bytes)
+    $stream = New-Object -TypeName IO.MemoryStream -ArgumentList (, $Bytes)
+    (Get-FileHash -InputStream $stream -Algorithm SHA256 -ErrorAction Stop).Hash.ToLowerInvariant()
+}
+
+# A file appears under its final name only by a move within its folder, where it also inherited its access.
+function Move-Partial {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Target)
+    $native = Resolve-NativePath -Path $Target
+    try {
+        Move-File -From "$native.partial" -To $native
+    } catch {
+        if ([IO.File]::Exists("$native.partial")) { [IO.File]::Delete("$native.partial") }
+        throw "$Target cannot be replaced: $($_.Exception.GetBaseException().Message)"
+    }
+}
+
+# The place where a file grows before Move-Partial; its folder is made.
+function New-Partial {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Target)
+    $native = Resolve-NativePath -Path $Target
+    $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($native))
+    "$native.partial"
+}
+
+# A file, or a folder with all that is in it. A link goes and what it leads to stays: Remove-Item -Recurse of 5.1
+# walks through links to folders.
+function Remove-Tree {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    $native = Resolve-NativePath -Path $Path
+    $item = Get-Item -LiteralPath $native -Force
+    $link = ($item.Attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
+    if ($item.PSIsContainer -and -not $link) {
+        foreach ($inner in Get-ChildItem -LiteralPath $native -Force) { Remove-Tree -Path $inner.FullName }
+    }
+    if (-not $link) { $item.Attributes = [IO.FileAttributes]::Normal }
+    if ($item.PSIsContainer) { [IO.Directory]::Delete($native, $false) } else { [IO.File]::Delete($native) }
+}
+
+# UTF-8 without byte order mark, line ends as given.
+function Write-TextFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [AllowEmptyString()] [string] $Content)
+    $encoding = New-Object -TypeName Text.UTF8Encoding -ArgumentList $false
+    [IO.File]::WriteAllText((New-Partial -Target $Path), $Content, $encoding)
+    Move-Partial -Target $Path
+}
+
+function Copy-ZipMember {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Archive, [Parameter(Mandatory)] [object[]] $Members)
+    Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
+    $zip = [IO.Compression.ZipFile]::OpenRead((Resolve-NativePath -Path $Archive))
+    try {
+        foreach ($item in $Members) {
+            $null = Get-TimeLeft -Doing "taking $($item.member) out of $Archive"
+            $entry = $zip.GetEntry($item.member)
+            if ($null -eq $entry) { throw "$Archive holds no $($item.member)" }
+            $partial = New-Partial -Target $item.path
+            [IO.Compression.ZipFileExtensions]::ExtractToFile($entry, $partial, $true)
+            Move-Partial -Target $item.path
+        }
+    } finally {
+        $zip.Dispose()
+    }
+}
+
+# Copied out of the unpacking folder, not moved: a moved file keeps the access of the folder it came from.
+function Copy-TarMember {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Archive, [Parameter(Mandatory)] [object[]] $Members)
+    $source = Resolve-NativePath -Path $Archive
+    $folder = "$source.d"
+    $null = [IO.Directory]::CreateDirectory($folder)
+    try {
+        Expand-TarMember -Archive $source -Destination $folder -Members @($Members | ForEach-Object { $_.member })
+        foreach ($item in $Members) {
+            $found = "$folder/$($item.member)"
+            if (-not [IO.File]::Exists($found)) { throw "$Archive holds no $($item.member)" }
+            [IO.File]::Copy($found, (New-Partial -Target $item.path), $true)
+            Move-Partial -Target $item.path
+        }
+    } finally {
+        Remove-Tree -Path $folder
+    }
+}

@@ -1,0 +1,84 @@
+# Which plans are taken, and which of their resources a phase is about. Loaded by Engine.psm1.
+
+# Refuses what this engine cannot apply whole.
+function Assert-Plan {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan)
+    if ($Plan.schema -cne 'imagegen.dev/guest-plan/v1') { throw "plan schema '$($Plan.schema)' is unknown" }
+    foreach ($resource in $Plan.resources) {
+        $known = @{}
+        foreach ($verb in 'Get', 'Set') {
+            $declared = Get-Declaration -Verb $verb -Type $resource.type
+            if ($null -eq $declared) { throw "$($resource.name): no resource type '$($resource.type)'" }
+            foreach ($name in $declared.Keys) { $known[$name] = $known[$name] -or $declared[$name] }
+        }
+        if ($script:Completed.ContainsKey($resource.type)) { $known.argumentsFile = $false }
+        $properties = ConvertTo-Splat -InputObject $resource.properties
+        foreach ($name in $properties.Keys) {
+            if (-not $known.ContainsKey($name)) {
+                throw "$($resource.name): $($resource.type) has no property '$name'"
+            }
+        }
+        foreach ($name in $known.Keys) {
+            if ($known[$name] -and -not $properties.ContainsKey($name)) {
+                throw "$($resource.name): $($resource.type) needs property '$name'"
+            }
+        }
+        # A preview says `unpinned` where nobody knows a digest.
+        if ($properties.ContainsKey('digest') -and $properties.digest -cnotmatch '^([0-9a-f]{64}){1,2}$') {
+            throw "$($resource.name): '$($properties.digest)' pins nothing"
+        }
+        if ([int]$resource.timeoutSeconds -le 0) { throw "$($resource.name): timeoutSeconds is not positive" }
+    }
+}
+
+# Others change the plan's volatile properties on a node: they are neither compared nor set there.
+function Clear-Volatile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Resource)
+    $names = $Resource.PSObject.Properties['volatile']
+    if ($null -eq $names) { return }
+    $properties = $Resource.properties.PSObject.Properties
+    foreach ($name in @($names.Value)) {
+        if ($null -ne $properties[$name]) { $properties.Remove($name) }
+    }
+}
+
+# Whether a resource holds for the node's life; that is what a plan says by leaving the scope out.
+function Test-NodeScope {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Resource)
+    $scope = $Resource.PSObject.Properties['scope']
+    $null -eq $scope -or $scope.Value -eq 'node'
+}
+
+# What a phase applies. Two are no part of a build: `join` is what kubeadm's files complete on a node, `node` is
+# everything that holds for its life.
+function Select-Resource {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
+    foreach ($resource in $Plan.resources) {
+        if ($Phase -eq 'join') {
+            if ($null -eq $resource.properties.PSObject.Properties['argumentsFile']) { continue }
+            Clear-Volatile -Resource $resource
+            $resource
+        } elseif ($Phase -eq 'node') {
+            if (Test-NodeScope -Resource $resource) { $resource }
+        } elseif ($resource.phase -eq $Phase) {
+            $resource
+        }
+    }
+}
+
+# What the test of a phase compares. The phase test stands for the whole machine before sealing.
+function Select-TestResource {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
+    if ($Phase -eq 'test') {
+        return @($Plan.resources | Where-Object { $_.phase -in 'bootstrap', 'prepare', 'install', 'test' })
+    }
+    foreach ($resource in @(Select-Resource -Plan $Plan -Phase $Phase)) {
+        if ($Phase -eq 'node') { Clear-Volatile -Resource $resource }
+        $resource
+    }
+}
