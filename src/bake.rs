@@ -113,6 +113,15 @@ pub fn require_variables(plan: &Plan) -> Result<(), BakeError> {
     Err(BakeError::MissingVariables(plan.missing.iter().map(|missing| missing.names.join(" or ")).collect()))
 }
 
+/// # Errors
+/// `--packer` names no program.
+pub fn require_packer(named: Option<&PathBuf>) -> Result<(), BakeError> {
+    match named {
+        Some(path) if !exec::can_find(path) => Err(BakeError::NoPacker(path.clone())),
+        _ => Ok(()),
+    }
+}
+
 impl Bake<'_> {
     /// `packer init`, `validate` and `build` in the workspace.
     ///

@@ -93,7 +93,10 @@ impl Catalog {
         &self.tree.label
     }
 
-    fn read_json<'a, T: Deserialize<'a>>(&'a self, path: &str) -> Result<T, CatalogError> {
+    fn read_json<'a, T: Deserialize<'a> + schemars::JsonSchema>(
+        &'a self,
+        path: &str,
+    ) -> Result<T, CatalogError> {
         self.tree
             .read_json(path)?
             .ok_or_else(|| CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() })

@@ -197,9 +197,9 @@ pub enum Command {
     /// Add a published digest to a component file of your catalog
     #[command(after_help = "Examples:
   imagegen catalog export --out catalog
-  imagegen pin kubelet 1.36.5 --manifests catalog --from publisher
-  imagegen pin kubelet 1.36.5 --manifests catalog --from kubelet.exe \\
-      --source 'https://dl.k8s.io/release/v1.36.5/bin/windows/amd64/kubelet.exe.sha256 (checked with cosign)'")]
+  imagegen pin kube-log-runner 1.36.4 --manifests catalog --from publisher
+  imagegen pin kube-log-runner 1.36.4 --manifests catalog --from kube-log-runner.exe \\
+      --source 'https://dl.k8s.io/release/v1.36.4/bin/windows/amd64/kube-log-runner.exe.sha256 (checked with cosign)'")]
     Pin(PinArgs),
     /// Print the JSON schema of a file or output
     #[command(after_help = "Examples:

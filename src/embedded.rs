@@ -72,7 +72,10 @@ impl Tree {
     ///
     /// # Errors
     /// The file is not such a value. Files of a directory are people's, and parsed strictly.
-    pub fn read_json<'a, T: Deserialize<'a>>(&'a self, path: &str) -> Result<Option<T>, JsonError> {
+    pub fn read_json<'a, T: Deserialize<'a> + schemars::JsonSchema>(
+        &'a self,
+        path: &str,
+    ) -> Result<Option<T>, JsonError> {
         let file = format!("{}/{path}", self.label);
         let parse = match self.files {
             Files::Embedded(_) => json::parse_embedded,

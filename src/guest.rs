@@ -129,7 +129,10 @@ fn has_suffix(path: &str, suffix: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, found)| found == suffix)
 }
 
-fn read_json<T: DeserializeOwned>(provisioners: &Tree, path: &str) -> Result<T, GuestError> {
+fn read_json<T: DeserializeOwned + schemars::JsonSchema>(
+    provisioners: &Tree,
+    path: &str,
+) -> Result<T, GuestError> {
     provisioners.read_json(path)?.ok_or_else(|| GuestError::Missing(path.to_owned()))
 }
 

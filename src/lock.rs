@@ -208,7 +208,7 @@ impl Lock {
     /// # Errors
     /// Not JSON, not a lock, or of another schema.
     pub fn decode(file: &str, bytes: &[u8]) -> Result<Self, LockError> {
-        #[derive(Deserialize)]
+        #[derive(Deserialize, JsonSchema)]
         struct Head {
             #[serde(default)]
             schema: String,

@@ -83,15 +83,19 @@ impl Checks {
 /// The selection cannot be resolved, or the policy refuses it.
 pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
     let (definition, folder) = read_definition(&args.selection, trees)?;
-    let mut plan = resolve_plan(&definition, trees)?;
-    apply_policy(&args.selection, &mut plan, &trees.catalog)?;
-    let mut checks = Checks::default();
-    check_lock(args, &folder, &mut plan, &mut checks);
-    check_variables(&plan, &mut checks);
     let root = args.network.store.clone().or_else(Store::default_path);
     let store = root.map(Store::open_read_only);
-    check_artifacts(args, &plan, store.as_ref(), &mut checks);
-    check_packer(args, &plan, trees, store.as_ref(), &mut checks);
+    let mut checks = Checks::default();
+    if definition.target.is_none() {
+        check_without_image(args, trees, store.as_ref(), &mut checks);
+    } else {
+        let mut plan = resolve_plan(&definition, trees)?;
+        apply_policy(&args.selection, &mut plan, &trees.catalog)?;
+        check_lock(args, &folder, &mut plan, &mut checks);
+        check_variables(&plan, &mut checks);
+        check_artifacts(args, &plan, store.as_ref(), &mut checks);
+        check_packer(args, &plan, trees, store.as_ref(), &mut checks);
+    }
     check_host(args, &mut checks);
     let ready = checks.0.iter().all(|check| check.state != CheckState::Missing);
     Ok(DoctorOutput { ready, checks: checks.0 })
@@ -128,6 +132,19 @@ impl Classify for NotReady {
 
     fn remedies(&self) -> Vec<String> {
         self.remedies.clone()
+    }
+}
+
+/// What does not depend on an image.
+fn check_without_image(args: &DoctorArgs, trees: &Trees, store: Option<&Store>, checks: &mut Checks) {
+    let targets = trees.packer.list_folders("targets").join(", ");
+    checks
+        .warning("image", format!("no target is selected; add `--target NAME` to check an image: {targets}"));
+    if let Some(store) = check_store(store, checks) {
+        check_disk(store, &[], checks);
+    }
+    if let Some(program) = &args.packer {
+        check_own_packer(program, checks);
     }
 }
 
@@ -270,13 +287,29 @@ fn check_artifacts(args: &DoctorArgs, plan: &Plan, store: Option<&Store>, checks
     } else {
         checks.warning("digests", format!("unpinned: {}", unpinned.join(", ")));
     }
+    let Some(store) = check_store(store, checks) else { return };
+    let absent: Vec<&PlannedArtifact> =
+        plan.artifacts().filter(|artifact| !in_store(store, artifact)).collect();
+    let all = plan.artifacts().count();
+    let found = format!("{} of {all} are in the store", all - absent.len());
+    if args.network.offline && !absent.is_empty() {
+        let hint = "run `imagegen fetch` without `--offline`, or import a bundle";
+        checks.missing(ErrorClass::Fetch, "artifacts", found, hint);
+    } else {
+        checks.ok("artifacts", found);
+    }
+    check_disk(store, &absent, checks);
+}
+
+fn check_store<'a>(store: Option<&'a Store>, checks: &mut Checks) -> Option<&'a Store> {
     let Some(store) = store else {
-        return checks.missing(
+        checks.missing(
             ErrorClass::Selection,
             "store",
             "there is no home directory",
             "name a directory by `--store DIR`",
         );
+        return None;
     };
     let place = store.root().display();
     if fs::can_write(store.root()) {
@@ -289,27 +322,37 @@ fn check_artifacts(args: &DoctorArgs, plan: &Plan, store: Option<&Store>, checks
             "name another by `--store DIR`",
         );
     }
-    let absent: Vec<&PlannedArtifact> =
-        plan.artifacts().filter(|artifact| !in_store(store, artifact)).collect();
-    let all = plan.artifacts().count();
-    let found = format!("{} of {all} are in the store", all - absent.len());
-    if args.network.offline && !absent.is_empty() {
-        let hint = "run `imagegen fetch` without `--offline`, or import a bundle";
-        checks.missing(ErrorClass::Fetch, "artifacts", found, hint);
-    } else {
-        checks.ok("artifacts", found);
-    }
+    Some(store)
+}
+
+/// Room for the files that are still to be downloaded.
+fn check_disk(store: &Store, absent: &[&PlannedArtifact], checks: &mut Checks) {
     let needed: u64 = absent.iter().filter_map(|artifact| artifact.size).sum();
-    match fs::free(store.root()) {
-        None => checks.warning("disk", "the system does not say how much is free"),
-        Some(free) if free < needed => {
-            let detail = format!("{} MiB free, {} MiB needed", free >> 20, needed >> 20);
-            checks.missing(ErrorClass::Internal, "disk", detail, "free space, or name another `--store DIR`");
-        }
-        Some(free) => {
-            checks.ok("disk", format!("{} MiB free, at least {} MiB needed", free >> 20, needed >> 20));
-        }
+    let unknown = absent.iter().filter(|artifact| artifact.size.is_none()).count();
+    let Some(free) = fs::free(store.root()) else {
+        return checks.warning("disk", "the system does not say how much is free");
+    };
+    if free < needed {
+        let detail = format!("{} MiB free, {} MiB needed", free >> 20, needed >> 20);
+        return checks.missing(
+            ErrorClass::Internal,
+            "disk",
+            detail,
+            "free space, or name another `--store DIR`",
+        );
     }
+    let need = match (absent.len(), unknown) {
+        (0, _) => String::new(),
+        (_, 0) => format!(", {} MiB needed", needed >> 20),
+        (all, unknown) if all == unknown => {
+            format!("; the sizes of {all} files are unknown until they are downloaded")
+        }
+        (_, unknown) => format!(
+            ", {} MiB needed and {unknown} files whose size is unknown until they are downloaded",
+            needed >> 20
+        ),
+    };
+    checks.ok("disk", format!("{} MiB free{need}", free >> 20));
 }
 
 fn check_host(args: &DoctorArgs, checks: &mut Checks) {

@@ -104,6 +104,7 @@ pub fn resolve_selection(
         situation.components.entry(name.clone()).or_insert_with(|| version.clone());
     }
     check_rules(catalog, &situation, &mut refusals)?;
+    refusal::drop_consequences(&line, runtime, &mut refusals);
     let pause = choices::choose_pause_image(&line, &windows, selection, &mut refusals);
     extras::check_packer_versions(catalog, selection, &mut refusals)?;
     let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);

@@ -1,6 +1,11 @@
 //! JSON schemas of what people write and programs read, made from the types.
 
+mod names;
+
 use schemars::{Schema, schema_for};
+
+use crate::catalog::Trees;
+use crate::diagnostic::Result;
 
 use crate::bake::{BakedImage, CheckReport};
 use crate::bundle::Index;
@@ -26,9 +31,19 @@ use crate::scripts::ScriptList;
 use crate::view::{Explanation, PlanOutput};
 use crate::workspace::{BundleOutput, RenderOutput};
 
-/// Every published schema with its name.
-#[must_use]
-pub fn list_schemas() -> Vec<(&'static str, Schema)> {
+/// Every published schema with its name; the image definition's has the names of the catalog.
+///
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_schemas(trees: &Trees) -> Result<Vec<(&'static str, Schema)>> {
+    let mut schemas = list_types();
+    for (_, schema) in schemas.iter_mut().filter(|(name, _)| *name == "image-definition") {
+        names::add_names(schema, trees)?;
+    }
+    Ok(schemas)
+}
+
+fn list_types() -> Vec<(&'static str, Schema)> {
     vec![
         ("bundle", schema_for!(Index)),
         ("host-bundle", schema_for!(BundleOutput)),

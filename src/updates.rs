@@ -1,6 +1,7 @@
 //! What publishers have that is newer than a plan: `imagegen outdated` prints it, `lock --update` takes it.
 
 mod pin;
+mod plannable;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -25,6 +25,7 @@ mod doctor;
 mod exit_codes;
 mod extension;
 mod fetch;
+mod first_use;
 mod guest_static;
 mod host;
 mod join;

@@ -20,7 +20,7 @@ const LAYOUT: &str = "images/oci-layout";
 const LIST: &str = "images/index.json";
 
 /// A reference to a blob or manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
     pub media_type: String,
@@ -30,7 +30,7 @@ pub struct Descriptor {
     pub platform: Option<Platform>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 pub struct Platform {
     #[serde(default)]
     pub architecture: String,
@@ -55,7 +55,7 @@ impl Manifest {
     /// # Errors
     /// Not a manifest of a kind that is known.
     pub fn decode(name: &str, bytes: &[u8]) -> Result<Self, ProofError> {
-        #[derive(Deserialize)]
+        #[derive(Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "camelCase")]
         struct Raw {
             schema_version: u32,

@@ -1,9 +1,13 @@
 //! `imagegen catalog`.
 
-use crate::catalog::{CatalogError, lint_catalog, lint_sources, lint_targets};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::catalog::{CatalogError, Trees, lint_catalog, lint_sources, lint_targets};
 use crate::cli::{CatalogWhat, SourceArgs};
 use crate::diagnostic::{Finding, Result, Severity};
 use crate::io::fs;
+use crate::model::json::format_json;
+use crate::schemas::list_schemas;
 use crate::ui::Printer;
 
 use crate::selection::read_sources;
@@ -12,7 +16,8 @@ pub(super) fn run_catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Pr
     match what {
         CatalogWhat::Export { out, force } => {
             let trees = read_sources(sources)?;
-            let files = trees.catalog.files();
+            let mut files = trees.catalog.files();
+            files.extend(referenced_schemas(&files, &trees)?);
             fs::place_directory(out, &files, &[], &[], *force)?;
             printer.print_result(&files.keys().collect::<Vec<_>>(), || format!("{}\n", out.display()))
         }
@@ -34,6 +39,20 @@ pub(super) fn run_catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Pr
             Err(CatalogError::Lint { catalog: trees.catalog.label().to_owned(), findings: errors }.into())
         }
     }
+}
+
+/// The schemas that the files name by `$schema`, where they name them.
+fn referenced_schemas(files: &BTreeMap<String, Vec<u8>>, trees: &Trees) -> Result<BTreeMap<String, Vec<u8>>> {
+    let names = files.values().filter_map(|bytes| {
+        let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+        let (_, name) = value.get("$schema")?.as_str()?.split_once("schema/")?;
+        Some(name.strip_suffix(".json")?.to_owned())
+    });
+    let names: BTreeSet<String> = names.collect();
+    let schemas = list_schemas(trees)?.into_iter().filter(|(name, _)| names.contains(*name));
+    Ok(schemas
+        .map(|(name, schema)| (format!("schema/{name}.json"), format_json(&schema).into_bytes()))
+        .collect())
 }
 
 fn format_finding(finding: &Finding) -> String {

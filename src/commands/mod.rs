@@ -61,6 +61,6 @@ pub fn run_command(cli: Cli, printer: &Printer) -> Result<()> {
         Command::JoinData(args) => join_data::run_join_data(&args, sources, printer),
         Command::List(args) => list::run_list(&args.what, sources, printer),
         Command::Catalog(args) => catalog::run_catalog(&args.what, sources, printer),
-        Command::Schema(args) => schema::run_schema(&args, printer),
+        Command::Schema(args) => schema::run_schema(&args, sources, printer),
     }
 }

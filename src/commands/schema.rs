@@ -1,13 +1,14 @@
 //! `imagegen schema`.
 
-use crate::cli::SchemaArgs;
+use crate::cli::{SchemaArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::model::names::format_suggestion;
 use crate::schemas::list_schemas;
+use crate::selection::read_sources;
 use crate::ui::Printer;
 
-pub(super) fn run_schema(args: &SchemaArgs, printer: &Printer) -> Result<()> {
-    let schemas = list_schemas();
+pub(super) fn run_schema(args: &SchemaArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let schemas = list_schemas(&read_sources(sources)?)?;
     let names: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
     let Some(name) = &args.name else {
         return printer.print_result(&names, || names.iter().map(|name| format!("{name}\n")).collect());

@@ -225,6 +225,14 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
         .find(|path| is_program(path))
 }
 
+/// Whether a program can be started under this name: a bare name is looked up as a shell does.
+#[must_use]
+pub fn can_find(program: &Path) -> bool {
+    let bare = program.components().count() == 1 && !program.is_absolute();
+    let found = || program.to_str().and_then(find_program);
+    is_program(program) || (bare && found().is_some())
+}
+
 /// Whether the path is a file that may be run.
 #[must_use]
 #[cfg(unix)]

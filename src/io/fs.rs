@@ -23,9 +23,12 @@ pub use sums::{Digests, Sums, digest_file, read_pieces};
 pub(in crate::io) use write::create_temporary;
 pub use write::{Log, write_file, write_program, write_secret, write_with};
 
+/// Characters of a path in a message.
+const LONGEST_SHOWN: usize = 300;
+
 /// An operation on a path that the system refused.
 #[derive(Debug, thiserror::Error)]
-#[error("{action} {}: {source}", .path.display())]
+#[error("{action} {}: {source}", shorten_path(.path))]
 pub struct FileError {
     pub action: &'static str,
     pub path: PathBuf,
@@ -36,11 +39,11 @@ impl Classify for FileError {
     /// A path that was named and cannot be a file is a wrong value; the rest is the system's refusal.
     fn class(&self) -> ErrorClass {
         match self.source.kind() {
+            io::ErrorKind::InvalidFilename => ErrorClass::Selection,
             io::ErrorKind::NotFound
             | io::ErrorKind::IsADirectory
             | io::ErrorKind::NotADirectory
             | io::ErrorKind::InvalidInput
-            | io::ErrorKind::InvalidFilename
                 if self.action == "reading" =>
             {
                 ErrorClass::Selection
@@ -48,6 +51,18 @@ impl Classify for FileError {
             _ => ErrorClass::Internal,
         }
     }
+}
+
+/// A path as messages show it: of a very long one, beginning and end.
+fn shorten_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    let length = text.chars().count();
+    if length <= LONGEST_SHOWN {
+        return text;
+    }
+    let start: String = text.chars().take(LONGEST_SHOWN / 2).collect();
+    let end: String = text.chars().skip(length - LONGEST_SHOWN / 2).collect();
+    format!("{start}…{end} ({length} characters)")
 }
 
 pub(in crate::io) fn file_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {

@@ -1,8 +1,10 @@
 //! JSON that people write, with errors that name file, line and path; JSON output with fixed bytes.
 
+mod example;
 mod message;
 mod strict;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Classify, ErrorClass};
@@ -39,13 +41,17 @@ fn format_path(path: &str) -> String {
 ///
 /// # Errors
 /// Malformed JSON, a value of the wrong form, or text after the value.
-pub fn parse_json<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
+pub fn parse_json<'a, T: Deserialize<'a> + JsonSchema>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let mut track = serde_path_to_error::Track::new();
     let value = T::deserialize(serde_path_to_error::Deserializer::new(Strict::new(&mut json), &mut track));
-    let value = value.map_err(|error| json_error(file, bytes, track.path().to_string(), &error))?;
-    json.end().map_err(|error| json_error(file, bytes, ".".to_owned(), &error))?;
+    let value = value.map_err(|error| {
+        let path = track.path();
+        let example = example::find_example::<T>(&path);
+        json_error(file, bytes, path.to_string(), &error, example.as_deref())
+    })?;
+    json.end().map_err(|error| json_error(file, bytes, ".".to_owned(), &error, None))?;
     Ok(value)
 }
 
@@ -53,12 +59,21 @@ pub fn parse_json<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result
 ///
 /// # Errors
 /// As [`parse_json`], without repeated keys, arrays in place of objects and control characters.
-pub fn parse_embedded<'a, T: Deserialize<'a>>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
+pub fn parse_embedded<'a, T: Deserialize<'a> + JsonSchema>(
+    file: &str,
+    bytes: &'a [u8],
+) -> Result<T, JsonError> {
     serde_json::from_slice(bytes).or_else(|_| parse_json(file, bytes))
 }
 
-fn json_error(file: &str, bytes: &[u8], path: String, error: &serde_json::Error) -> JsonError {
-    let message = message::describe_error(error, bytes);
+fn json_error(
+    file: &str,
+    bytes: &[u8],
+    path: String,
+    error: &serde_json::Error,
+    example: Option<&str>,
+) -> JsonError {
+    let message = message::describe_error(error, bytes, example);
     JsonError {
         file: file.to_owned(),
         line: error.line().max(1),
@@ -85,10 +100,11 @@ mod tests {
 
     use super::*;
 
-    #[derive(Debug, serde::Deserialize)]
+    #[derive(Debug, serde::Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields, rename_all = "camelCase")]
     struct Pair {
         #[serde(default)]
+        #[schemars(example = &"a")]
         left: Option<String>,
         #[serde(default)]
         right: BTreeMap<String, serde_json::Value>,
@@ -107,7 +123,7 @@ mod tests {
             ("{\"right\": {\"a\\u0000\": 1}}", "holds a control character"),
             (r#"{"lft": "a"}"#, "`lft`: unknown key `lft`: did you mean `left`?"),
             (r#"{"right": 7}"#, "`right`: expected an object, found the number `7`"),
-            (r#"{"left": ["x"]}"#, "`left`: expected a string, found an array"),
+            (r#"{"left": ["x"]}"#, "`left`: expected a string such as `\"a\"`, found an array"),
         ] {
             let message = parse_json::<Pair>("f", text.as_bytes()).expect_err(text).to_string();
             assert!(message.contains(error), "{text}: {message}");
@@ -120,10 +136,15 @@ mod tests {
     #[test]
     fn other_formats_are_recognised() {
         let utf16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let cases: [(&[u8], &str); 7] = [
+        let cases: [(&[u8], &str); 12] = [
             (&utf16, "the file is UTF-16; save it as UTF-8"),
             (b"target: host\n", "the file is YAML; write it as JSON"),
             (b"---\ntarget: host\n", "the file is YAML; write it as JSON"),
+            (b"\xef\xbb\xbftarget: host\n", "the file is YAML"),
+            (b"target = \"host\"\n", "the file is TOML; write it as JSON"),
+            (b"<html></html>", "the file is XML or HTML"),
+            (b"{'left': 'a'}", "expected a key in double quotes"),
+            (b"{\"left\": 'a'}", "expected a value such as `\"a\"`; texts stand in double quotes"),
             (b"\n", "the file is empty"),
             (b"{ // target\n}", "JSON has no comments; remove them"),
             (b"{\"left\": \xff}", "the file is not UTF-8"),

@@ -182,7 +182,7 @@ pub struct ProgramTable<'a> {
 }
 
 /// The surveyed lines alone, for who needs nothing else of the table.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct SurveyList {
     pub surveyed: Vec<Survey>,
 }

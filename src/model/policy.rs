@@ -24,6 +24,7 @@ pub struct Policy {
     pub require: Vec<Requirement>,
     /// Host names that artifacts may come from, redirects included; `*.example.com` takes in those below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = ["dl.k8s.io"])]
     pub allowed_hosts: Option<Vec<String>>,
     /// Publishers (`O=…,CN=…`) that Authenticode signatures may name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -24,17 +24,21 @@ pub struct ImageDefinition {
     pub schema: Option<String>,
     /// Name of a target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"host")]
     pub target: Option<String>,
     /// `2022`
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"2022")]
     pub windows: Option<String>,
     /// `1.36`, `1.36.4` or `stable`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"1.36.4")]
     pub kubernetes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
     /// Name of a pod network (`imagegen list networks`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"flannel-overlay")]
     pub cni: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_access: Option<HostAccess>,
@@ -44,26 +48,32 @@ pub struct ImageDefinition {
     pub updates: Option<Updates>,
     /// FlexVolume plugins, `vendor~driver` → its files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({"microsoft.com~smb.cmd": [{"file": "smb.cmd", "url": "https://…", "sha256": "…"}]}))]
     pub volume_plugins: BTreeMap<VolumePlugin, Vec<PluginFile>>,
     /// Optional features (`imagegen list features`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["gmsa"])]
     pub features: Vec<String>,
     /// What is known of the cluster's network already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
     /// Registry (`docker.io`) → URLs of its mirrors, the first one asked first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({"docker.io": ["https://mirror.example.com"]}))]
     pub mirrors: BTreeMap<Registry, Vec<HttpUrl>>,
     /// Container images to pull while baking, each with its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["mcr.microsoft.com/windows/nanoserver:ltsc2022@sha256:…"])]
     pub images: Vec<ImageReference>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Proxy>,
     /// Component → version, in the place of the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({"containerd": "2.3.4"}))]
     pub components: BTreeMap<String, Version>,
     /// The target's variables. Secrets do not belong here: they come from the environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({"location": "westeurope"}))]
     pub variables: BTreeMap<String, Value>,
     /// Version of the image, part of its name; no part of the lock. Without it, the time of the build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +82,7 @@ pub struct ImageDefinition {
     pub packer: Option<PackerChoice>,
     /// Component or URL prefix → what a provider puts in its place.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({"kubelet": {"url": "https://…", "sha256": "…"}}))]
     pub overrides: Overrides,
 }
 

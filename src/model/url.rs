@@ -20,7 +20,7 @@ use crate::diagnostic::{Classify, ErrorClass};
 /// serde leave it out.
 #[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[schemars(with = "String", extend("examples" = ["https://artifacts.example.com/file.zip"]))]
 pub struct HttpUrl {
     text: String,
     /// Length of the part without the secret query.

@@ -35,6 +35,14 @@ impl ValueError {
     }
 }
 
+/// Adds the example that the description of an expected value names.
+pub fn add_example(schema: &mut schemars::Schema, expected: &str) {
+    let quoted = expected.split_once("such as ").and_then(|(_, rest)| rest.split('`').nth(1));
+    if let Some(example) = quoted {
+        schema.insert("examples".to_owned(), serde_json::json!([example]));
+    }
+}
+
 /// Declares a text of a fixed form: how it is checked, and what a message says is expected.
 #[macro_export]
 macro_rules! text_value {
@@ -45,7 +53,9 @@ macro_rules! text_value {
             schemars::JsonSchema,
         )]
         #[serde(try_from = "String", into = "String")]
-        #[schemars(with = "String")]
+        #[schemars(with = "String", transform = |schema: &mut schemars::Schema| {
+            $crate::model::value::add_example(schema, $expected);
+        })]
         pub struct $name(String);
 
         impl $name {

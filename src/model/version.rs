@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// A version without leading `v`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[schemars(with = "String", extend("examples" = ["1.36.4"]))]
 pub struct Version(String);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -171,7 +171,7 @@ fn split_chunks(text: &str) -> Vec<(u64, &str)> {
 /// A pre-release belongs to the range that its release belongs to: `1.24.0-rc.1` is a 1.24.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[schemars(with = "String", extend("examples" = [">=1.24.0, <1.30.0"]))]
 pub struct VersionRange {
     text: String,
     alternatives: Vec<Vec<(Operator, Version)>>,

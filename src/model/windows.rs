@@ -46,7 +46,7 @@ pub struct KubernetesSupport {
 }
 
 /// The fields of a Windows release that say which Kubernetes lines support it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowsSupport {
     pub release: String,

@@ -2,7 +2,8 @@
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
-use crate::model::choice::HostAccess;
+use crate::model::choice::{HostAccess, Runtime};
+use crate::model::kubernetes::KubernetesLine;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
@@ -25,6 +26,17 @@ impl Classify for ResolveError {
     }
 }
 
+/// A runtime that the line does not run with has no version for it either: the reason stands alone, because
+/// another version is no remedy.
+pub(super) fn drop_consequences(line: &KubernetesLine, runtime: Runtime, refusals: &mut Vec<Finding>) {
+    let runs = line.runtimes.iter().any(|known| known.name == runtime.as_str());
+    let follows =
+        |finding: &Finding| finding.code == "no-default-version" && finding.subject == runtime.as_str();
+    if !runs && !refusals.iter().all(follows) {
+        refusals.retain(|finding| !follows(finding));
+    }
+}
+
 /// The span of Kubernetes lines that support a Windows release, as text.
 pub(super) fn find_lines_with_windows(catalog: &Catalog, release: &str) -> Option<String> {
     format_line_span(catalog, |line| line.windows.iter().any(|windows| windows.value == release))
@@ -42,7 +54,7 @@ pub(super) fn find_lines_with_host_access(
 
 fn format_line_span(
     catalog: &Catalog,
-    holds: impl Fn(&crate::model::kubernetes::KubernetesLine) -> bool,
+    holds: impl Fn(&KubernetesLine) -> bool,
 ) -> Result<Option<String>, CatalogError> {
     let mut minors = Vec::new();
     for minor in catalog.kubernetes_minors() {

@@ -17,12 +17,21 @@ use crate::model::policy::{Policy, PolicyUsed};
 use crate::model::url::HttpUrl;
 use crate::trust::{check_plan, check_policy};
 
+/// Largest file that people or imagegen write by hand: definition, overrides, policy, lockfile.
+const LARGEST_INPUT: u64 = 64 << 20;
+
 /// An input file that the user names by a flag.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn read_input(flag: &str, path: &Path) -> Result<Vec<u8>> {
-    Ok(fs::read_file(path).map_err(|error| unreadable_input(flag, &error))?)
+    // A device such as /dev/zero has no end.
+    let bytes = fs::read_head(path, LARGEST_INPUT + 1).map_err(|error| unreadable_input(flag, &error))?;
+    if bytes.len() as u64 > LARGEST_INPUT {
+        let message = format!("{flag}: {} is larger than {} MiB", path.display(), LARGEST_INPUT >> 20);
+        return Err(InputError::new(message, format!("check the path after `{flag}`")).into());
+    }
+    Ok(bytes)
 }
 
 /// A directory that the user names by a flag.

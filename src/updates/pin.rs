@@ -26,6 +26,8 @@ use crate::catalog::Trees;
 use crate::selection::mirror_overrides;
 use crate::selection::read_trees;
 
+use super::plannable;
+
 /// # Errors
 /// The catalog is the built-in one, the digest cannot be had or proven, or the pin breaks a rule of the catalog.
 pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<Vec<Pin>> {
@@ -45,6 +47,7 @@ pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -
     let name = format!("components/{}.json", args.component);
     let path = folder.join(&name);
     let added = collect_pins(args, &component, &trees, printer)?;
+    plannable::check_contradiction(&component, &added)?;
     let text = insert_pins(&path, &files[&name], &added)?;
     let known = lint_catalog(&trees.catalog);
     files.insert(name, text.clone().into_bytes());
@@ -81,13 +84,7 @@ impl KnownDigests {
 
 /// What is to be added: the digests that were given, or those of a file.
 fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer) -> Result<Vec<Pin>> {
-    if !component.releases.iter().any(|release| release.versions.contains(&args.version)) {
-        return Err(InputError {
-            message: format!("no release of {} holds version {}", component.name, args.version),
-            remedy: Some(format!("add a range to `releases` in components/{}.json first", component.name)),
-        }
-        .into());
-    }
+    plannable::check_version(&trees.catalog, component, &args.version)?;
     let mut known = match args.from.as_deref() {
         None => KnownDigests { size: args.size, ..KnownDigests::default() },
         Some("publisher") => digest_published(args, component, trees, printer)?,

@@ -5,7 +5,7 @@ use serde_json::error::Category;
 use crate::model::names::format_suggestion;
 
 /// What is wrong, what was expected, and an example where one helps.
-pub(super) fn describe_error(error: &serde_json::Error, bytes: &[u8]) -> String {
+pub(super) fn describe_error(error: &serde_json::Error, bytes: &[u8], example: Option<&str>) -> String {
     if let Category::Syntax | Category::Eof = error.classify()
         && let Some(form) = other_format(bytes).or_else(|| find_comment(error, bytes))
     {
@@ -14,7 +14,7 @@ pub(super) fn describe_error(error: &serde_json::Error, bytes: &[u8]) -> String 
     let text = error.to_string();
     // serde_json ends its messages with the position, which the error names already.
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(head, _)| head);
-    translate_message(text).unwrap_or_else(|| text.to_owned())
+    translate_message(text, example).unwrap_or_else(|| text.to_owned())
 }
 
 /// A file that is not JSON, by what it looks like.
@@ -30,7 +30,14 @@ fn other_format(bytes: &[u8]) -> Option<&'static str> {
     if text.is_empty() {
         return Some("the file is empty; expected a JSON object such as `{\"target\": \"host\"}`");
     }
-    is_yaml(text).then_some("the file is YAML; write it as JSON, such as `{\"target\": \"host\"}`")
+    if is_yaml(text) {
+        return Some("the file is YAML; write it as JSON, such as `{\"target\": \"host\"}`");
+    }
+    if is_toml(text) {
+        return Some("the file is TOML; write it as JSON, such as `{\"target\": \"host\"}`");
+    }
+    text.starts_with('<')
+        .then_some("the file is XML or HTML; write it as JSON, such as `{\"target\": \"host\"}`")
 }
 
 fn find_comment(error: &serde_json::Error, bytes: &[u8]) -> Option<&'static str> {
@@ -40,16 +47,30 @@ fn find_comment(error: &serde_json::Error, bytes: &[u8]) -> Option<&'static str>
 }
 
 fn is_yaml(text: &str) -> bool {
-    let key = text.lines().next().and_then(|line| line.split_once(':')).map_or("", |(key, _)| key);
-    let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-$.".contains(&b));
-    is_key || ["---", "# ", "- ", "%YAML"].iter().any(|start| text.starts_with(start))
+    starts_with_key(text, ':') || ["---", "# ", "- ", "%YAML"].iter().any(|start| text.starts_with(start))
 }
 
-fn translate_message(text: &str) -> Option<String> {
+fn is_toml(text: &str) -> bool {
+    starts_with_key(text, '=')
+}
+
+/// Whether the first line is a bare key, the separator and a value.
+fn starts_with_key(text: &str, separator: char) -> bool {
+    let line = text.lines().next().and_then(|line| line.split_once(separator));
+    line.is_some_and(|(key, _)| is_key(key.trim_end()))
+}
+
+fn is_key(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || "_$".contains(c))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-$.".contains(&b))
+}
+
+fn translate_message(text: &str, example: Option<&str>) -> Option<String> {
     let strip = |start: &str| text.strip_prefix(start);
     if let Some(rest) = strip("invalid type: ").or_else(|| strip("invalid value: ")) {
         let (found, expected) = rest.rsplit_once(", expected ")?;
-        return Some(format!("expected {}, found {}", describe_expected(expected), describe_found(found)));
+        let expected = add_example(describe_expected(expected), example);
+        return Some(format!("expected {expected}, found {}", describe_found(found)));
     }
     if let Some(rest) = strip("unknown field ") {
         return Some(format!("unknown key {}", suggest_name(rest)?));
@@ -65,13 +86,22 @@ fn translate_message(text: &str) -> Option<String> {
     }
     Some(match text {
         "expected ident" | "expected value" => {
-            "expected a value such as `\"text\"`, `1`, `true` or `[]`".to_owned()
+            let example = example.unwrap_or("\"text\"`, `1`, `true` or `[]");
+            format!("expected a value such as `{example}`; texts stand in double quotes")
         }
         "key must be a string" => "expected a key in double quotes, such as `\"target\"`".to_owned(),
         "trailing comma" => "remove the comma before the closing bracket".to_owned(),
         "trailing characters" => "unexpected text after the end of the JSON value".to_owned(),
         _ => return None,
     })
+}
+
+/// What is expected, with an example where it has none yet.
+fn add_example(expected: &str, example: Option<&str>) -> String {
+    match example {
+        Some(example) if !expected.contains('`') => format!("{expected} such as `{example}`"),
+        _ => expected.to_owned(),
+    }
 }
 
 /// `` `a`, expected one of `b`, `c` `` as a suggestion.

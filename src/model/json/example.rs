@@ -1,0 +1,153 @@
+//! Examples of what a file expects at a path, from the schema of its type.
+
+use schemars::{JsonSchema, schema_for};
+use serde_json::{Map, Value, json};
+use serde_path_to_error::{Path, Segment};
+
+/// Levels of objects and arrays that an example shows.
+const DEPTH: usize = 4;
+
+/// What a `T` expects at this path, as JSON; none where the schema says nothing of use.
+pub(super) fn find_example<T: JsonSchema>(path: &Path) -> Option<String> {
+    let root = schema_for!(T).to_value();
+    let mut place = &root;
+    let mut outer: Option<Value> = None;
+    for segment in path {
+        let whole = place.pointer("/examples/0").cloned().or(outer);
+        let is_map = resolve_reference(&root, place).get("properties").is_none();
+        outer = whole.and_then(|whole| enter_example(&whole, segment, is_map));
+        place = enter_segment(&root, resolve_reference(&root, place), segment)?;
+    }
+    let own = place.pointer("/examples/0").cloned();
+    let example = own.or(outer).or_else(|| create_example(&root, place, DEPTH))?;
+    Some(example.to_string().replace("\":", "\": ").replace(",\"", ", \""))
+}
+
+/// The part of an example of the whole that stands at a place like this one.
+fn enter_example(whole: &Value, segment: &Segment, is_map: bool) -> Option<Value> {
+    match segment {
+        Segment::Seq { .. } => whole.get(0).cloned(),
+        Segment::Map { key } => {
+            let any = || whole.as_object().filter(|_| is_map)?.values().next();
+            whole.get(key).or_else(any).cloned()
+        }
+        Segment::Enum { .. } => Some(whole.clone()),
+        Segment::Unknown => None,
+    }
+}
+
+fn enter_segment<'a>(root: &'a Value, place: &'a Value, segment: &Segment) -> Option<&'a Value> {
+    match segment {
+        Segment::Seq { .. } => place.get("items"),
+        Segment::Map { key } => {
+            let own = place.get("properties").and_then(|properties| properties.get(key));
+            let own = own.or_else(|| find_in_alternatives(root, place, key));
+            own.or_else(|| place.get("additionalProperties"))
+        }
+        Segment::Enum { .. } => Some(place),
+        Segment::Unknown => None,
+    }
+}
+
+fn find_in_alternatives<'a>(root: &'a Value, place: &'a Value, key: &str) -> Option<&'a Value> {
+    let alternatives = place.get("oneOf").or_else(|| place.get("anyOf"))?.as_array()?;
+    let mut objects = alternatives.iter().map(|alternative| resolve_reference(root, alternative));
+    objects.find_map(|object| object.get("properties")?.get(key))
+}
+
+/// The schema that a reference names, and of an optional value the one that is not null.
+fn resolve_reference<'a>(root: &'a Value, place: &'a Value) -> &'a Value {
+    if let Some(name) = place.get("$ref").and_then(Value::as_str) {
+        let target = name.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        return target.map_or(place, |target| resolve_reference(root, target));
+    }
+    let alternatives = place.get("anyOf").and_then(Value::as_array);
+    let value = alternatives.and_then(|them| them.iter().find(|it| it["type"] != "null"));
+    value.map_or(place, |value| resolve_reference(root, value))
+}
+
+fn create_example(root: &Value, place: &Value, depth: usize) -> Option<Value> {
+    if let Some(example) = place.pointer("/examples/0") {
+        return Some(example.clone());
+    }
+    let place = resolve_reference(root, place);
+    let depth = depth.checked_sub(1)?;
+    let first_of = |alternatives: &Value| create_example(root, alternatives.get(0)?, depth);
+    let fixed = ["/examples/0", "/const", "/enum/0"].iter().find_map(|pointer| place.pointer(pointer));
+    if let Some(value) = fixed {
+        return Some(value.clone());
+    }
+    if let Some(alternatives) = place.get("oneOf").or_else(|| place.get("anyOf")) {
+        return first_of(alternatives);
+    }
+    match place["type"].as_str().or_else(|| place["type"][0].as_str())? {
+        "object" => create_object(root, place, depth),
+        "array" => Some(json!([create_example(root, &place["items"], depth)?])),
+        "boolean" => Some(json!(true)),
+        "integer" | "number" => Some(json!(1)),
+        _ => None,
+    }
+}
+
+/// The required properties, or one entry of a map.
+fn create_object(root: &Value, place: &Value, depth: usize) -> Option<Value> {
+    let example = |schema: &Value| create_example(root, schema, depth).unwrap_or_else(|| json!("…"));
+    let mut object = Map::new();
+    for name in place["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        object.insert(name.to_owned(), example(&place["properties"][name]));
+    }
+    match place.get("additionalProperties") {
+        Some(entries @ Value::Object(_)) if object.is_empty() => {
+            object.insert("NAME".to_owned(), example(entries));
+        }
+        _ => {}
+    }
+    (!object.is_empty()).then_some(Value::Object(object))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::json::parse_json;
+    use crate::model::policy::Policy;
+    use crate::model::selection::ImageDefinition;
+
+    #[test]
+    fn a_wrong_value_is_answered_with_an_example_of_its_place() {
+        for (text, expected) in [
+            (r#"{"target": 7}"#, r#"expected a string such as `"host"`, found the number `7`"#),
+            (r#"{"target": host}"#, r#"expected a value such as `"host"`"#),
+            (r#"{"kubernetes": 1.36}"#, r#"expected a string such as `"1.36.4"`"#),
+            (r#"{"features": "gmsa"}"#, r#"expected an array such as `["gmsa"]`, found the string "gmsa""#),
+            (r#"{"features": [7]}"#, r#"expected a string such as `"gmsa"`"#),
+            (r#"{"components": ["containerd"]}"#, r#"expected an object such as `{"containerd": "2.3.4"}`"#),
+            (
+                r#"{"mirrors": {"docker.io": "https://a.example"}}"#,
+                r#"expected an array such as `["https://mirror.example.com"]`"#,
+            ),
+            (
+                r#"{"volumePlugins": []}"#,
+                r#"expected an object such as `{"microsoft.com~smb.cmd": [{"file": "smb.cmd", "#,
+            ),
+            (r#"{"updates": {"kbs": "KB5058411"}}"#, r#"expected an array such as `["KB5058411"]`"#),
+            (r#"{"updates": {"categories": 1}}"#, r#"expected an array such as `["CriticalUpdates"]`"#),
+            (r#"{"proxy": {"http": 1}}"#, r#"expected a string such as `"http://proxy.example:3128"`"#),
+            (r#"{"overrides": {"kubelet": {"size": "1"}}}"#, "expected a whole number such as `1`"),
+            (r#"{"variables": []}"#, r#"expected an object such as `{"location": "westeurope"}`"#),
+        ] {
+            let error = parse_json::<ImageDefinition>("f", text.as_bytes()).expect_err(text).to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn policies_have_examples() {
+        for (text, expected) in [
+            (r#"{"name": 1}"#, "expected a string"),
+            (r#"{"name": "x", "require": {}}"#, "expected an array such as `["),
+            (r#"{"name": "x", "allowedHosts": "dl.k8s.io"}"#, r#"expected an array such as `["dl.k8s.io"]`"#),
+        ] {
+            let error = parse_json::<Policy>("f", text.as_bytes()).expect_err(text).to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

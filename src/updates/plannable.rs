@@ -1,0 +1,104 @@
+//! Whether a pin can be used: some plan must be able to choose its version, and no pin that counts may
+//! contradict it.
+
+use crate::catalog::{Catalog, CatalogError};
+use crate::diagnostic::{InputError, Result};
+use crate::model::component::{Component, Pin};
+use crate::model::line::Minor;
+use crate::model::version::Version;
+
+/// # Errors
+/// No plan of this catalog chooses the version.
+pub(super) fn check_version(catalog: &Catalog, component: &Component, version: &Version) -> Result<()> {
+    let name = &component.name;
+    if !component.releases.iter().any(|release| release.versions.contains(version)) {
+        return Err(InputError::new(
+            format!("no release of {name} holds version {version}"),
+            format!("add a range to `releases` in components/{name}.json first"),
+        )
+        .into());
+    }
+    let groups = catalog.load_contents()?.groups;
+    let parts = || groups.iter().flat_map(|group| group.alternatives.iter().flatten());
+    if parts().any(|part| part.component == *name && part.follows_kubernetes) {
+        return check_kubernetes(catalog, name, version);
+    }
+    let allowed: Vec<String> = component.choices.iter().map(|choice| choice.allowed.to_string()).collect();
+    if !allowed.is_empty() && !component.choices.iter().any(|choice| choice.allowed.contains(version)) {
+        let mut ranges = allowed;
+        ranges.dedup();
+        return Err(InputError::new(
+            format!("no Kubernetes line works with {name} {version}: allowed are {}", ranges.join(" or ")),
+            format!("widen `allowed` in components/{name}.json first"),
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// Programs of Kubernetes have its version.
+fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<()> {
+    let minor = Minor::from_release(version);
+    let unknown = || {
+        let line = minor.map_or_else(|| version.to_string(), |minor| minor.to_string());
+        InputError::new(
+            format!("{name} {version}: the catalog has no Kubernetes line {line}"),
+            format!("add kubernetes/lines/{line}.json first"),
+        )
+    };
+    let line = match minor.map(|minor| catalog.load_kubernetes_line(minor)) {
+        Some(Ok(line)) => line,
+        None | Some(Err(CatalogError::Unknown { .. })) => return Err(unknown().into()),
+        Some(Err(error)) => return Err(error.into()),
+    };
+    if line.patches.contains(version) || *version < line.latest {
+        return Ok(());
+    }
+    Err(InputError::new(
+        format!(
+            "{name} {version}: the latest release of Kubernetes {} in this catalog is {}",
+            line.minor, line.latest
+        ),
+        format!("add `\"{version}\"` to `patches` in kubernetes/lines/{}.json first", line.minor),
+    )
+    .into())
+}
+
+/// # Errors
+/// A pin that counts names another digest or size for the same file.
+pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Result<()> {
+    let is_same_file = |known: &Pin, pin: &Pin| {
+        known.is_usable()
+            && known.version == pin.version
+            && known.platform == pin.platform
+            && known.url == pin.url
+    };
+    for pin in added {
+        let mut known = component.pins.iter().filter(|known| is_same_file(known, pin));
+        let other = known.find(|known| {
+            (known.algorithm == pin.algorithm && known.digest != pin.digest)
+                || known.size.is_some_and(|size| pin.size.is_some_and(|given| given != size))
+        });
+        let Some(other) = other else { continue };
+        let differs = if other.algorithm == pin.algorithm && other.digest != pin.digest {
+            format!("the digest {}, not {}", other.digest, pin.digest)
+        } else {
+            format!("{} bytes, not {}", other.size.unwrap_or_default(), pin.size.unwrap_or_default())
+        };
+        return Err(InputError::new(
+            format!(
+                "{} {}: the catalog records {differs} (source: {})",
+                component.name,
+                pin.version,
+                other.source.join("; ")
+            ),
+            format!(
+                "check both sources; if the publisher replaced the file, set `\"confidence\": \"mutable\"` at the \
+                 old record in components/{}.json",
+                component.name
+            ),
+        )
+        .into());
+    }
+    Ok(())
+}
