@@ -113,7 +113,6 @@ fn a_pin_contradicts_no_record_and_has_a_plan() {
         ),
         (format!("kubelet 1.99.0 --sha256 {other}"), "the catalog has no Kubernetes line 1.99"),
         (format!("containerd 0.9.0 --sha256 {other}"), "no Kubernetes line works with containerd 0.9.0"),
-        (format!("hns.v2.psm1 0.0.0 --sha256 {other}"), "hns.v2.psm1"),
     ] {
         let test = exported().line("pin").line(&pin).line("--manifests catalog --source https://a.example/x");
         let before = files(&test.folder);
