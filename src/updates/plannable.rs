@@ -73,21 +73,23 @@ pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Resul
             && known.platform == pin.platform
             && known.url == pin.url
     };
+    let differs = |known: &Pin, pin: &Pin| {
+        known.digest.algorithm() == pin.digest.algorithm() && known.digest != pin.digest
+    };
     for pin in added {
         let mut known = component.pins.iter().filter(|known| is_same_file(known, pin));
         let other = known.find(|known| {
-            (known.algorithm == pin.algorithm && known.digest != pin.digest)
-                || known.size.is_some_and(|size| pin.size.is_some_and(|given| given != size))
+            differs(known, pin) || known.size.is_some_and(|size| pin.size.is_some_and(|given| given != size))
         });
         let Some(other) = other else { continue };
-        let differs = if other.algorithm == pin.algorithm && other.digest != pin.digest {
-            format!("the digest {}, not {}", other.digest, pin.digest)
+        let recorded = if differs(other, pin) {
+            format!("the digest {}, not {}", other.digest.as_str(), pin.digest.as_str())
         } else {
             format!("{} bytes, not {}", other.size.unwrap_or_default(), pin.size.unwrap_or_default())
         };
         return Err(InputError::new(
             format!(
-                "{} {}: the catalog records {differs} (source: {})",
+                "{} {}: the catalog records {recorded} (source: {})",
                 component.name,
                 pin.version,
                 other.source.join("; ")
