@@ -89,7 +89,7 @@ pub fn resolve_selection(
     let features = extras::choose_features(catalog, &situation, &mut refusals)?;
     extras::check_downloads(selection, &mut refusals);
     extras::check_images(selection, runtime, &mut refusals);
-    let groups = groups::choose_groups(
+    let mut groups = groups::choose_groups(
         groups::Inputs { catalog, line: &line, situation: &situation, network: &network, selection, updated },
         &mut warnings,
         &mut refusals,
@@ -122,7 +122,6 @@ pub fn resolve_selection(
         &mut refusals,
     );
     let variables = chosen.values;
-    let mut groups = groups;
     groups.extend(media::plan_media(&target, &windows, &variables));
     let minimum_revision =
         choices::minimum_revision(&target, &windows, &situation, &features, &variables, &mut refusals);
