@@ -147,8 +147,8 @@ fn schemas_of_exported_files_resolve() {
             continue;
         };
         let path = folder.join(&name).parent().expect("folder").join(schema);
-        let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{name}: {schema}: {error}"));
-        let schema: Value = serde_json::from_slice(&text).expect("JSON");
+        let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{name}: {schema}: {error}"));
+        let schema: Value = serde_json::from_slice(&bytes).expect("JSON");
         let properties = schema["properties"].as_object().expect("properties");
         for key in value.as_object().expect("object").keys() {
             assert!(properties.contains_key(key), "{name}: {key}");
