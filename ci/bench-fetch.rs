@@ -31,7 +31,7 @@ fn fetch(store: &str, jobs: usize, files: &[&str]) -> anyhow::Result<()> {
         .chunks_exact(2)
         .map(|pair| Request {
             name: pair[0].rsplit('/').next().unwrap_or(pair[0]).to_owned(),
-            url: pair[0].to_owned(),
+            url: pair[0].parse().expect("a URL"),
             size: None,
             max_size: MAX_SIZE,
             digests: vec![FileDigest::Sha256(pair[1].parse().expect("a SHA-256"))],

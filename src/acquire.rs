@@ -124,7 +124,7 @@ impl Acquirer<'_> {
     fn find_stored(&self, artifact: &PlannedArtifact, request: &Request) -> Option<FileDigest> {
         let store = self.fetcher.store();
         let signs = artifact.signatures.iter().any(|signature| signature.kind.signs_checksums());
-        if artifact.is_pinned() || !signs || store.find_url(&artifact.url).is_none() {
+        if artifact.is_pinned() || !signs || store.find_url(artifact.url.public_url()).is_none() {
             return None;
         }
         let mut stated = prove::read_stated_digests(artifact, &request.headers, self.fetcher).into_iter();

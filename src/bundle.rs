@@ -28,10 +28,11 @@ use crate::io::fs::FileError;
 use crate::lock::Lock;
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
+use crate::model::url::HttpUrl;
 use crate::verify::ProofError;
 
 pub use gather::gather_bundle;
-pub use mirror::{Mirrored, extract_mirror};
+pub use mirror::{Mirrored, extract_mirror, find_mirror_url};
 pub use read::{Opened, extract_bundle, verify_bundle};
 pub use write::{Content, Part, create_bundle, write_zip};
 
@@ -159,11 +160,11 @@ pub(crate) fn collect_urls(lock: &Lock) -> Vec<String> {
 
 /// The URLs of an artifact and of what proves it.
 pub(crate) fn list_artifact_urls(artifact: &PlannedArtifact) -> Vec<&str> {
-    let mut urls = vec![artifact.url.as_str()];
-    urls.extend(artifact.checksums.iter().map(|file| file.url.as_str()));
+    let mut urls = vec![artifact.url.public_url()];
+    urls.extend(artifact.checksums.iter().map(|file| file.url.public_url()));
     for signature in &artifact.signatures {
-        urls.push(signature.url.as_str());
-        urls.extend(signature.certificate_url.as_deref());
+        urls.push(signature.url.public_url());
+        urls.extend(signature.certificate_url.as_ref().map(HttpUrl::public_url));
     }
     urls
 }

@@ -21,6 +21,7 @@ use crate::io::http::{Http, HttpError, public};
 use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
 use crate::model::secret::Secret;
+use crate::model::url::HttpUrl;
 use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::ui::Downloads;
 
@@ -34,7 +35,7 @@ pub use error::{FetchError, FetchFailure};
 pub struct Request {
     /// As errors and progress name it: `kubelet 1.20.0`.
     pub name: String,
-    pub url: String,
+    pub url: HttpUrl,
     /// Bytes, where they are known.
     pub size: Option<u64>,
     /// More than this is refused.
@@ -54,10 +55,10 @@ pub const MAX_MEDIUM_SIZE: u64 = 9 << 30;
 impl Request {
     /// A file of which nothing is known but where it is, and how large it may be.
     #[must_use]
-    pub fn without_digest(name: &str, url: &str, max_size: u64) -> Self {
+    pub fn without_digest(name: &str, url: &HttpUrl, max_size: u64) -> Self {
         Self {
             name: name.to_owned(),
-            url: url.to_owned(),
+            url: url.clone(),
             size: None,
             max_size,
             digests: Vec::new(),
@@ -79,7 +80,7 @@ pub struct Fetched {
 impl Fetched {
     fn new(request: &Request, digests: Digests, object: Object) -> Self {
         let headers = request.headers.clone();
-        Self { digests, url: public(&request.url), headers, path: object.path }
+        Self { digests, url: public(request.url.public_url()), headers, path: object.path }
     }
 
     #[must_use]
@@ -205,14 +206,14 @@ impl Fetcher {
     pub fn fetch_small(
         &self,
         name: &str,
-        url: &str,
+        url: &HttpUrl,
         limit: u64,
         headers: &[(String, Secret)],
     ) -> Result<Vec<u8>, FetchError> {
         let failed = |failure: FetchFailure| FetchError::new(name, failure);
         if self.http.is_offline() {
-            let absent = || failed(FetchFailure::Offline(url.to_owned()));
-            let object = self.store.find_url(url).ok_or_else(absent)?;
+            let absent = || failed(FetchFailure::Offline(url.to_string()));
+            let object = self.store.find_url(url.public_url()).ok_or_else(absent)?;
             let content = self.store.read_object(&object).map_err(|error| failed(error.into()))?;
             return content.ok_or_else(absent);
         }
@@ -248,7 +249,7 @@ impl Fetcher {
             return Ok(stored);
         }
         if self.http.is_offline() {
-            return Err(failed(FetchFailure::Offline(request.url.clone())));
+            return Err(failed(FetchFailure::Offline(request.url.to_string())));
         }
         let mut interrupted = self.interrupted.clone();
         let download = Download::new(self, request, downloads, connections);
@@ -261,7 +262,7 @@ impl Fetcher {
                 outcome = download.run() => outcome.map_err(failed),
                 () = tokio::time::sleep(deadline) => {
                     let message = format!("it has not come within {} s", deadline.as_secs_f32());
-                    Err(failed(HttpError::new("deadline", &request.url, message).into()))
+                    Err(failed(HttpError::new("deadline", request.url.public_url(), message).into()))
                 }
                 _ = interrupted.wait_for(|interrupted| *interrupted) => Err(failed(FetchFailure::Interrupted)),
             }
@@ -273,7 +274,7 @@ impl Fetcher {
         let by_digest = request.digests.iter().filter_map(|digest| self.store.find_object(digest));
         // Without digest and network, what last came from there is all there is.
         let alone = self.http.is_offline() && request.digests.is_empty();
-        let by_url = alone.then(|| self.store.find_url(&request.url)).flatten();
+        let by_url = alone.then(|| self.store.find_url(request.url.public_url())).flatten();
         for object in by_digest.chain(by_url) {
             let Some(found) = self.store.digest_object(&object)? else { continue };
             check_digests(request, &found, None)?;

@@ -215,9 +215,9 @@ fn parse_resource(kind: &str, properties: Map<String, Value>) -> Result<Resource
 fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError> {
     for artifact in plan.artifacts().filter(|artifact| artifact.role == ArtifactRole::Guest) {
         let used = resources.iter().any(|resource| match &resource.kind {
-            ResourceKind::Artifact(installed) => installed.url == *artifact.url,
-            ResourceKind::Archive(installed) => installed.url == *artifact.url,
-            ResourceKind::Msi(installed) => installed.url == *artifact.url,
+            ResourceKind::Artifact(installed) => installed.url == artifact.url.public_url(),
+            ResourceKind::Archive(installed) => installed.url == artifact.url.public_url(),
+            ResourceKind::Msi(installed) => installed.url == artifact.url.public_url(),
             _ => false,
         });
         if !used {

@@ -22,6 +22,7 @@ use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::policy::Policy;
 use crate::model::resource::ArchiveFormat;
+use crate::model::url::HttpUrl;
 use crate::model::value::PinAlgorithm;
 use crate::ui::Downloads;
 use crate::verify::archive::{self, Limits};
@@ -174,7 +175,7 @@ impl Source<'_> {
             return Ok(PathBuf::from(place));
         }
         let network = open_fetcher(&self.args.network, &Policy::default())?;
-        let request = Request::without_digest(&http::public(place), place, limit);
+        let request = Request::without_digest(&http::public(place), &place.parse::<HttpUrl>()?, limit);
         let outcomes = network.fetch_all(&[request], 1, &Downloads::new_silent());
         match outcomes.into_iter().next() {
             Some(Ok(file)) => Ok(file.path().to_owned()),

@@ -290,10 +290,10 @@ impl Lock {
         let locked: BTreeMap<(&str, &str), &PlannedArtifact> = self
             .artifacts
             .iter()
-            .map(|artifact| ((artifact.component.as_str(), artifact.url.as_str()), artifact))
+            .map(|artifact| ((artifact.component.as_str(), artifact.url.public_url()), artifact))
             .collect();
         for artifact in plan.groups.iter_mut().flat_map(|group| &mut group.artifacts) {
-            let Some(locked) = locked.get(&(artifact.component.as_str(), artifact.url.as_str())) else {
+            let Some(locked) = locked.get(&(artifact.component.as_str(), artifact.url.public_url())) else {
                 continue;
             };
             if !artifact.is_pinned() {

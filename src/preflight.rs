@@ -183,7 +183,7 @@ fn check_lock(args: &DoctorArgs, folder: &Path, plan: &mut Plan, checks: &mut Ch
 /// What nobody pinned is known by where it came from.
 fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
     if !artifact.is_pinned() {
-        return store.find_url(&artifact.url).is_some();
+        return store.find_url(artifact.url.public_url()).is_some();
     }
     let mut pins = artifact.digests.iter();
     pins.any(|pin| store.find_object(&pin.digest).is_some())

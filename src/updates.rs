@@ -150,7 +150,7 @@ impl Upstreams<'_> {
         let url: HttpUrl = upstream.list_url(&self.plan.line.minor.to_string()).parse()?;
         let moved = find_mirror(&self.definition.overrides, &url);
         let (url, names) = moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
-        let list = match self.fetch_small(subject, url.request_url(), &names, LARGEST_LIST)? {
+        let list = match self.fetch_small(subject, &url, &names, LARGEST_LIST)? {
             Ok(list) => list,
             // Limits of an API are told as `forbidden`, and say nothing about the list.
             Err(error) if error.failure.code() == "not-found" => {
@@ -195,7 +195,7 @@ impl Upstreams<'_> {
         let moves = self.plan.artifacts().filter(|artifact| artifact.version == subject.artifact.version);
         moves.filter(|it| subject.name == KUBERNETES || it.component == subject.name).find_map(|artifact| {
             let over = self.definition.overrides.get(&artifact.component)?;
-            let one_file = over.url.as_ref().is_some_and(|url| !url.contains("{version"));
+            let one_file = over.url.as_ref().is_some_and(|url| !url.public_url().contains("{version"));
             let one_digest = over.sha256.is_some() || over.sha512.is_some();
             (one_file || one_digest).then(|| format!("an override names one file of {}", artifact.component))
         })
@@ -233,7 +233,7 @@ impl Upstreams<'_> {
     fn fetch_small(
         &self,
         subject: &Subject<'_>,
-        url: &str,
+        url: &HttpUrl,
         names: &BTreeMap<String, String>,
         limit: u64,
     ) -> Result<Result<Vec<u8>, FetchError>> {

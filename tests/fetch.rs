@@ -59,7 +59,7 @@ pub fn digest(bytes: &[u8]) -> String {
 pub fn request(url: &str, bytes: &[u8]) -> Request {
     Request {
         name: "thing 1.0".to_owned(),
-        url: url.to_owned(),
+        url: url.parse().expect("a URL"),
         size: Some(bytes.len() as u64),
         max_size: 1 << 20,
         digests: vec![sha256(bytes)],
@@ -456,9 +456,13 @@ fn a_large_file_comes_over_several_connections() {
         "/plain" => whole(&copy, &[]),
         _ => ranged(&copy, "\"a\"", asked),
     });
-    for (path, parts) in
-        [("/good", true), ("/broken", true), ("/changed", true), ("/ignored", true), ("/plain", false)]
-    {
+    for (path, parts) in [
+        ("/good?token=t", true),
+        ("/broken", true),
+        ("/changed", true),
+        ("/ignored", true),
+        ("/plain", false),
+    ] {
         let test = Test::new();
         let wanted = request(&server.url(path), &bytes);
         let outcome = fetcher(&test, options()).fetch_all(&[wanted], 4, &Downloads::new_silent()).remove(0);
@@ -469,7 +473,7 @@ fn a_large_file_comes_over_several_connections() {
         assert_eq!(ranges > 1, parts, "{path}: {ranges}");
         assert_eq!(files(&test.folder.join("store/partial")).len(), 0, "{path}");
     }
-    let good: Vec<_> = server.asked().into_iter().filter(|asked| asked.path == "/good").collect();
+    let good: Vec<_> = server.asked().into_iter().filter(|asked| asked.path == "/good?token=t").collect();
     assert_eq!(good.len(), 1 + bytes.len().div_ceil(10_000), "every byte is asked for once");
 }
 
@@ -528,6 +532,9 @@ fn the_store_notices_what_was_changed_on_the_disk() {
     };
     let offline = || fetcher(&test, Options { offline: true, ..Options::default() });
     one(&offline(), &by_sha512).unwrap();
+    // A URL that is signed anew is of the same file.
+    let renewed = server.url("/x?sig=other").parse().unwrap();
+    one(&offline(), &Request { digests: Vec::new(), url: renewed, ..wanted.clone() }).unwrap();
     one(&offline(), &Request { digests: Vec::new(), ..wanted.clone() }).unwrap();
 
     let mut bytes = file();
@@ -557,7 +564,9 @@ fn small_files_are_there_without_network() {
         _ => status("404 Not Found", &[]),
     });
     let test = Test::new();
-    let small = |fetcher: &Fetcher, path: &str| fetcher.fetch_small("thing", &server.url(path), 100, &[]);
+    let small = |fetcher: &Fetcher, path: &str| {
+        fetcher.fetch_small("thing", &server.url(path).parse().unwrap(), 100, &[])
+    };
     assert_eq!(small(&impatient(&test), "/sum").unwrap(), b"abc\n");
     assert!(small(&impatient(&test), "/none").unwrap_err().is_absent());
     for path in ["/401", "/403"] {
@@ -584,7 +593,7 @@ fn a_download_has_a_deadline() {
     let patience = Patience { deadline: Duration::from_millis(3600), least: 1, ..patience() };
     let test = Test::new();
     let fetcher = fetcher(&test, Options { patience, ..Options::default() });
-    let wanted = Request::without_digest("thing", &server.url("/x"), 1 << 20);
+    let wanted = Request::without_digest("thing", &server.url("/x").parse().unwrap(), 1 << 20);
     let error = one(&fetcher, &wanted).unwrap_err();
     assert_eq!(error.failure.code(), "deadline", "{error}");
 }

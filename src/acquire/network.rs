@@ -62,7 +62,7 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Req
         .collect();
     Ok(Request {
         name: artifact.title(),
-        url: artifact.url.request_url().to_owned(),
+        url: artifact.url.clone(),
         size: artifact.size,
         max_size: if artifact.role == ArtifactRole::BootMedia { MAX_MEDIUM_SIZE } else { MAX_SIZE },
         digests: artifact.digests.iter().map(|pin| pin.digest.clone()).collect(),
@@ -82,7 +82,7 @@ pub fn request_user_files(selection: &ImageDefinition) -> Result<Vec<Request>> {
             Ok(Request {
                 digests: vec![FileDigest::Sha256(file.sha256.clone())],
                 headers: read_headers(&file.headers, &file.name)?,
-                ..Request::without_digest(&file.name, file.url.request_url(), MAX_SIZE)
+                ..Request::without_digest(&file.name, &file.url, MAX_SIZE)
             })
         })
         .collect()

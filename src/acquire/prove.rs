@@ -18,7 +18,7 @@ use crate::model::json::JsonError;
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::model::secret::Secret;
-use crate::model::url::{HttpUrl, file_name};
+use crate::model::url::HttpUrl;
 use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::trust::{check_evidence, is_waived};
 use crate::verify::chain::PinnedRoots;
@@ -156,7 +156,7 @@ pub fn read_stated_digests(
     files
         .filter_map(|file| {
             let bytes = fetch_sidecar(artifact, headers, &file.url, network).ok()??;
-            let digest = checksums::find_checksum(&bytes, file_name(&artifact.url), file.algorithm).ok()?;
+            let digest = checksums::find_checksum(&bytes, artifact.url.file_name(), file.algorithm).ok()?;
             FileDigest::new(file.algorithm, digest).ok()
         })
         .collect()
@@ -232,7 +232,7 @@ fn read_checksum_files(
             PinAlgorithm::Sha256 => fetched.sha256(),
             PinAlgorithm::Sha512 => fetched.sha512(),
         };
-        let outcome = checksums::find_checksum(&bytes, file_name(&artifact.url), checksum.algorithm)
+        let outcome = checksums::find_checksum(&bytes, artifact.url.file_name(), checksum.algorithm)
             .and_then(|stated| {
                 if stated == actual {
                     Ok(Proven {
@@ -260,13 +260,13 @@ fn read_checksum_files(
     Ok(sums)
 }
 
-fn strip_url_secrets(url: &str) -> String {
-    crate::io::http::public(url)
+fn strip_url_secrets(url: &HttpUrl) -> String {
+    crate::io::http::public(url.public_url())
 }
 
 /// A declared signature that cannot be had has failed, unless it is waived by name. Checksum files may stand
 /// for each other: one that is missing shows nothing.
-fn record_missing(artifact: &PlannedArtifact, proof: ProofKind, url: &str, policy: &Policy) -> Evidence {
+fn record_missing(artifact: &PlannedArtifact, proof: ProofKind, url: &HttpUrl, policy: &Policy) -> Evidence {
     let waived = is_waived(policy, artifact, proof);
     let (verdict, code, detail) = if waived {
         (Verdict::Absent, "proof-waived", "the server has none there; it is waived by name")
@@ -293,8 +293,9 @@ fn fetch_sidecar(
     fetcher: &Fetcher,
 ) -> Result<Option<Vec<u8>>, ProveError> {
     let name = artifact.title();
-    let headers = if parse_origin(url) == parse_origin(&artifact.url) { headers } else { &[] };
-    match fetcher.fetch_small(&name, url.request_url(), SIDECAR, headers) {
+    let headers =
+        if parse_origin(url.public_url()) == parse_origin(artifact.url.public_url()) { headers } else { &[] };
+    match fetcher.fetch_small(&name, url, SIDECAR, headers) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.is_absent() => Ok(None),
         Err(error) => Err(error.into()),
@@ -313,7 +314,10 @@ fn parse_origin(url: &str) -> String {
 fn rate_confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confidence {
     let held = || found.iter().filter(|proof| proof.verdict.holds());
     let is_elsewhere = |proof: &Evidence| {
-        proof.source.as_ref().is_some_and(|source| parse_origin(source) != parse_origin(&artifact.url))
+        proof
+            .source
+            .as_ref()
+            .is_some_and(|source| parse_origin(source) != parse_origin(artifact.url.public_url()))
     };
     if held().any(|proof| proof.proof.is_signature()) {
         Confidence::Authoritative

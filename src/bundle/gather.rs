@@ -110,7 +110,7 @@ impl Gatherer<'_> {
         let own = request_user_files(&lock.selection)?;
         for (request, fetched) in own.iter().zip(self.fetch_files(&own)?) {
             self.add_file(OBJECTS, &fetched);
-            self.origins.insert(request.url.clone(), fetched.sha256().to_owned());
+            self.origins.insert(request.url.to_string(), fetched.sha256().to_owned());
         }
         for (artifact, fetched) in lock.artifacts.iter().zip(self.fetch_files(&requests)?) {
             self.add_file(OBJECTS, &fetched);
@@ -123,7 +123,7 @@ impl Gatherer<'_> {
     /// The files that proved an artifact, so that it can be proven again without network.
     fn add_proofs(&mut self, artifact: &PlannedArtifact) -> Result<()> {
         let proved = |url: &HttpUrl| {
-            let source = public(url);
+            let source = public(url.public_url());
             let mut evidence = artifact.evidence.iter();
             evidence
                 .any(|one| one.verdict >= Verdict::SignedTimeUnproven && one.source.as_ref() == Some(&source))
@@ -137,11 +137,13 @@ impl Gatherer<'_> {
             let name = artifact.title();
             let headers = read_headers(&artifact.headers, &artifact.component)?;
             let store = self.fetcher.store();
-            let carried =
-                store.find_url(&super::carried(url)).map(|object| store.read_object(&object)).transpose()?;
+            let carried = store
+                .find_url(&super::carried(url.public_url()))
+                .map(|object| store.read_object(&object))
+                .transpose()?;
             let bytes = match carried.flatten() {
                 Some(bytes) => bytes,
-                None => self.fetcher.fetch_small(&name, url.request_url(), 16 << 20, &headers)?,
+                None => self.fetcher.fetch_small(&name, url, 16 << 20, &headers)?,
             };
             let digest = sha256_hex(&bytes);
             self.origins.insert(url.to_string(), digest.clone());
@@ -183,7 +185,7 @@ impl Gatherer<'_> {
                         &image.blob_url(&blob.digest),
                         blob_sha256(&blob.digest)?,
                         &login,
-                    )
+                    )?
                 })
             })
             .collect::<Result<Vec<Request>>>()?;
@@ -201,7 +203,7 @@ impl Gatherer<'_> {
         digest: &str,
         login: &[(String, Secret)],
     ) -> Result<(Fetched, Vec<u8>)> {
-        let mut request = request_by_digest(name, &image.manifest_url(digest), blob_sha256(digest)?, login);
+        let mut request = request_by_digest(name, &image.manifest_url(digest), blob_sha256(digest)?, login)?;
         request.max_size = LARGEST_MANIFEST;
         request.headers.push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
         let fetched = self.fetch_files(std::slice::from_ref(&request))?.swap_remove(0);
@@ -216,12 +218,9 @@ fn blob_sha256(digest: &str) -> Result<Sha256> {
     hex(digest)?.parse().map_err(|error: ValueError| manifest_error(error.to_string()).into())
 }
 
-fn request_by_digest(name: &str, url: &str, digest: Sha256, login: &[(String, Secret)]) -> Request {
-    Request {
-        digests: vec![FileDigest::Sha256(digest)],
-        headers: login.to_vec(),
-        ..Request::without_digest(name.split('@').next().unwrap_or(name), url, MAX_SIZE)
-    }
+fn request_by_digest(name: &str, url: &str, digest: Sha256, login: &[(String, Secret)]) -> Result<Request> {
+    let request = Request::without_digest(name.split('@').next().unwrap_or(name), &url.parse()?, MAX_SIZE);
+    Ok(Request { digests: vec![FileDigest::Sha256(digest)], headers: login.to_vec(), ..request })
 }
 
 /// As the manifest says it of itself.

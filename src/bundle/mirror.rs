@@ -14,7 +14,7 @@ use crate::io::fs::{self, FileError};
 use crate::io::http::public;
 use crate::lock::Lock;
 use crate::model::overrides::{Overrides, is_prefix};
-use crate::model::url::decode_path;
+use crate::model::url::{HttpUrl, decode_path};
 use crate::verify::ProofError;
 use crate::verify::archive::check_names;
 
@@ -124,7 +124,7 @@ fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
     for artifact in &lock.artifacts {
         // An address that was given for this very component is asked as it is.
         let own = overrides.get(&artifact.component).is_some_and(|over| over.url.is_some());
-        if own || !add(&artifact.url)? {
+        if own || !add(artifact.url.public_url())? {
             elsewhere.push(artifact.component.clone());
             continue;
         }
@@ -133,22 +133,28 @@ fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
         }
     }
     for file in lock.selection.user_files() {
-        add(&file.url)?;
+        add(file.url.public_url())?;
     }
     check_names(files.keys().map(String::as_str))?;
     Ok((files, elsewhere))
 }
 
+/// The URL that `--mirror` gave.
+#[must_use]
+pub fn find_mirror_url(overrides: &Overrides) -> Option<&str> {
+    overrides.get("https://")?.url.as_ref().map(HttpUrl::public_url)
+}
+
 /// The part of a URL that is a path below the mirror. Of a publisher's URL it is host and path, as
 /// `--mirror` asks for it; of one that was rewritten, what follows the mirror's own URL.
 fn find_mirror_path<'a>(url: &'a str, overrides: &Overrides) -> Option<&'a str> {
-    let mirror = overrides.get("https://").and_then(|over| over.url.as_deref());
-    if let Some(rest) = mirror.and_then(|mirror| url.strip_prefix(mirror)) {
+    if let Some(rest) = find_mirror_url(overrides).and_then(|mirror| url.strip_prefix(mirror)) {
         return Some(rest);
     }
     let rest = url.strip_prefix("https://")?;
     let mut prefixes = overrides.iter().filter(|(key, _)| is_prefix(key));
-    if prefixes.any(|(_, over)| over.url.as_deref().is_some_and(|mirror| url.starts_with(mirror))) {
+    if prefixes.any(|(_, over)| over.url.as_ref().is_some_and(|mirror| url.starts_with(mirror.public_url())))
+    {
         // A mirror of some hosts alone: the folder is what its host serves.
         return rest.split_once('/').map(|(_, path)| path);
     }

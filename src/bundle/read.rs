@@ -198,7 +198,7 @@ impl Seen {
         objects: &BTreeSet<&str>,
     ) -> Result<(), ProofError> {
         if let Some(own) = lock.selection.user_files().find(|own| !objects.contains(own.sha256.as_str())) {
-            let url = crate::io::http::public(&own.url);
+            let url = own.url.public_url();
             let message = format!("{url}: no file has the lock's digest {}", own.sha256);
             return Err(ProofError::new("bundle-artifact-absent", message));
         }
@@ -218,7 +218,7 @@ impl Seen {
             let Some(object) = object.flatten() else {
                 return Err(ProofError::new("bundle-unpinned", format!("{name}: the lock does not pin it")));
             };
-            if index.origins.get(artifact.url.as_str()).is_some_and(|origin| origin != object) {
+            if index.origins.get(artifact.url.public_url()).is_some_and(|origin| origin != object) {
                 return Err(ProofError::new(
                     "bundle-origin",
                     format!("{name}: another file is said to come from its URL"),

@@ -57,7 +57,7 @@ fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>, printer: 
         let names = mirrored.elsewhere.join(", ");
         printer.print_note(&format!("not in the mirror, for they have addresses of their own: {names}"));
     }
-    let own = mirrored.opened.lock.selection.overrides.get("https://").and_then(|over| over.url.as_deref());
+    let own = bundle::find_mirror_url(&mirrored.opened.lock.selection.overrides);
     printer.print_note(&format!(
         "{} files; serve {} at {}, and build with `--delivery mirror --mirror {}`",
         mirrored.files.len(),

@@ -12,10 +12,10 @@ pub(super) fn check_announced(request: &Request, answer: &Answer) -> Result<(), 
         && expected != found
     {
         let media_type = answer.media_type.clone();
-        return Err(FetchFailure::Size { url: request.url.clone(), expected, found, media_type });
+        return Err(FetchFailure::Size { url: request.url.to_string(), expected, found, media_type });
     }
     if found > request.max_size {
-        return Err(FetchFailure::TooLarge { url: request.url.clone(), limit: request.max_size });
+        return Err(FetchFailure::TooLarge { url: request.url.to_string(), limit: request.max_size });
     }
     Ok(())
 }
@@ -29,9 +29,9 @@ pub(super) fn check_digests(
     let has_digest = |digest: &FileDigest| select_digest(digest.algorithm(), found) == digest.as_str();
     if let Some(expected) = request.digests.iter().find(|digest| !has_digest(digest)) {
         return Err(match request.superseded.iter().find(|(digest, _)| has_digest(digest)) {
-            Some((_, seen)) => FetchFailure::Drift { url: request.url.clone(), seen: seen.clone() },
+            Some((_, seen)) => FetchFailure::Drift { url: request.url.to_string(), seen: seen.clone() },
             None => FetchFailure::Digest {
-                url: request.url.clone(),
+                url: request.url.to_string(),
                 expected: expected.to_string(),
                 found: select_digest(expected.algorithm(), found).clone(),
                 media_type: media_type.map(str::to_owned),
@@ -41,12 +41,12 @@ pub(super) fn check_digests(
     }
     match request.size {
         Some(expected) if expected != found.size => Err(FetchFailure::Size {
-            url: request.url.clone(),
+            url: request.url.to_string(),
             expected,
             found: found.size,
             media_type: media_type.map(str::to_owned),
         }),
-        _ if found.size == 0 => Err(FetchFailure::Empty { url: request.url.clone() }),
+        _ if found.size == 0 => Err(FetchFailure::Empty { url: request.url.to_string() }),
         _ => Ok(()),
     }
 }

@@ -127,7 +127,7 @@ impl<'a> Download<'a> {
     async fn open_part(&self) -> Result<Part, FetchFailure> {
         let mut told = false;
         loop {
-            if let Some(part) = self.fetcher.store.open_part(&self.request.url)? {
+            if let Some(part) = self.fetcher.store.open_part(self.request.url.public_url())? {
                 return Ok(part);
             }
             if !told {
@@ -156,7 +156,7 @@ impl<'a> Download<'a> {
             Some(etag) if there > 0 => Some(Resume { from: there, length: None, etag }),
             _ => None,
         };
-        let mut answer = self.http().get(&request.url, &request.headers, resume).await?;
+        let mut answer = self.http().get(request.url.request_url(), &request.headers, resume).await?;
         if answer.offset == 0 {
             part.clear()?;
         } else {
@@ -175,7 +175,7 @@ impl<'a> Download<'a> {
         part.seek_end()?;
         while let Some(piece) = answer.body.next_piece().await? {
             if sums.size() + piece.len() as u64 > limit {
-                return Err(FetchFailure::TooLarge { url: request.url.clone(), limit });
+                return Err(FetchFailure::TooLarge { url: request.url.to_string(), limit });
             }
             part.append(&piece)?;
             sums.add(&piece);
@@ -183,7 +183,7 @@ impl<'a> Download<'a> {
         }
         match answer.size.or(request.size) {
             Some(size) if sums.size() < size => {
-                Err(HttpError::short_body(&request.url, sums.size(), size).into())
+                Err(HttpError::short_body(request.url.public_url(), sums.size(), size).into())
             }
             _ => Ok(Whole { digests: sums.finish(), media_type }),
         }

@@ -11,6 +11,7 @@ use crate::io::fs::Sums;
 use crate::io::http::{Http, HttpError, Resume};
 use crate::io::store::{Part, Pen};
 use crate::model::secret::Secret;
+use crate::model::url::HttpUrl;
 
 /// Requests under way, the first of the file first. They end with it.
 #[derive(Default)]
@@ -94,7 +95,7 @@ async fn fetch_in_order(
 /// One request.
 struct Piece {
     http: Http,
-    url: String,
+    url: HttpUrl,
     headers: Vec<(String, Secret)>,
     etag: String,
     pen: Pen,
@@ -105,9 +106,9 @@ struct Piece {
 impl Piece {
     async fn fetch(self) -> Result<(), FetchFailure> {
         let resume = Resume { from: self.from, length: Some(self.length), etag: &self.etag };
-        let mut answer = self.http.get(&self.url, &self.headers, Some(resume)).await?;
+        let mut answer = self.http.get(self.url.request_url(), &self.headers, Some(resume)).await?;
         // The file is another one by now, or the server no longer knows ranges.
-        let other = || HttpError::wrong_part(&self.url);
+        let other = || HttpError::wrong_part(self.url.public_url());
         if answer.offset != self.from {
             return Err(other().into());
         }
@@ -121,7 +122,7 @@ impl Piece {
             self.pen.write_at(&piece, offset)?;
         }
         if came < self.length {
-            return Err(HttpError::short_body(&self.url, came, self.length).into());
+            return Err(HttpError::short_body(self.url.public_url(), came, self.length).into());
         }
         Ok(())
     }

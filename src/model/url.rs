@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use crate::diagnostic::{Classify, ErrorClass};
 /// allowed is decided where the URL is requested.
 ///
 /// A query that may be a signature or a token is part of the request alone: `Display`, comparisons and
-/// serde leave it out.
+/// serde leave it out. There is no way to a text but by a method that says which of the two it gives.
 #[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String", extend("examples" = ["https://artifacts.example.com/file.zip"]))]
@@ -108,8 +108,20 @@ impl HttpUrl {
 
     /// The URL without a query that may be a secret.
     #[must_use]
-    pub fn as_str(&self) -> &str {
+    pub fn public_url(&self) -> &str {
         &self.text[..self.public]
+    }
+
+    /// Host without port, as the HTTP client reads it.
+    #[must_use]
+    pub fn host(&self) -> String {
+        parse_host(self.public_url())
+    }
+
+    /// What follows the last `/`, without query.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        file_name(self.public_url())
     }
 
     /// Whether the request has a query that is not written anywhere.
@@ -126,7 +138,7 @@ impl HttpUrl {
     /// The URL with placeholders such as `{version}` filled in.
     #[must_use]
     pub fn fill_placeholders(&self, fill: impl Fn(&str) -> String) -> Self {
-        Self { public: fill(self.as_str()).len(), text: fill(&self.text) }
+        Self { public: fill(self.public_url()).len(), text: fill(&self.text) }
     }
 }
 
@@ -172,21 +184,13 @@ impl TryFrom<String> for HttpUrl {
 
 impl From<HttpUrl> for String {
     fn from(url: HttpUrl) -> Self {
-        url.as_str().to_owned()
-    }
-}
-
-impl Deref for HttpUrl {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        self.as_str()
+        url.public_url().to_owned()
     }
 }
 
 impl PartialEq for HttpUrl {
     fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+        self.public_url() == other.public_url()
     }
 }
 
@@ -194,13 +198,13 @@ impl Eq for HttpUrl {}
 
 impl fmt::Debug for HttpUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
+        fmt::Debug::fmt(self.public_url(), f)
     }
 }
 
 impl fmt::Display for HttpUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+        f.pad(self.public_url())
     }
 }
 
@@ -332,7 +336,7 @@ mod tests {
             "http://127.0.0.1:8080/x?version=1",
             "https://[::1]/x",
         ] {
-            assert_eq!(url.parse::<HttpUrl>().expect(url).as_str(), url);
+            assert_eq!(url.parse::<HttpUrl>().expect(url).public_url(), url);
         }
         for url in [
             "mirror.example",

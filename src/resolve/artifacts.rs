@@ -7,7 +7,7 @@ use crate::diagnostic::Finding;
 use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
 use crate::model::overrides::Overrides;
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, Warning};
-use crate::model::url::{HttpUrl, file_name};
+use crate::model::url::HttpUrl;
 use crate::model::version::Version;
 
 /// The machine that builds, as publishers name it.
@@ -110,7 +110,7 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
         component: component.name.clone(),
         role: ArtifactRole::Guest,
         version: version.clone(),
-        file: file_name(&url).to_owned(),
+        file: url.file_name().to_owned(),
         size: at_url.iter().find_map(|pin| pin.size),
         digests: select_digests(&at_url),
         kind: release.kind,
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn patterns_are_filled_and_sha256_stands_first() {
         let artifact = planned("1.1.0");
-        assert_eq!(artifact.url.as_str(), "https://x.example/v1.1.0/t-1_1_0.zip");
+        assert_eq!(artifact.url.public_url(), "https://x.example/v1.1.0/t-1_1_0.zip");
         assert_eq!(artifact.file, "t-1_1_0.zip");
         assert_eq!(artifact.members[0].member, "t-1.1.0/t.exe");
         assert_eq!(artifact.size, Some(7));
@@ -238,7 +238,7 @@ mod tests {
             artifact.digests.iter().map(|digest| digest.digest.as_str().len()).collect();
         assert_eq!(lengths, [64, 128]);
         assert!(artifact.signatures.is_empty());
-        assert_eq!(planned("1.6.0").url.as_str(), "https://mirror.example/t.zip");
+        assert_eq!(planned("1.6.0").url.public_url(), "https://mirror.example/t.zip");
         assert_eq!(planned("1.6.0").signatures.len(), 1);
     }
 

@@ -8,7 +8,6 @@ use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::selection::{ImageDefinition, OwnFile};
 use crate::model::target::Target;
-use crate::model::url::parse_host;
 
 pub(super) fn choose_delivery(
     target: &Target,
@@ -52,10 +51,10 @@ pub(super) fn check_delivery(
         Delivery::Mirror => {
             let mut elsewhere: BTreeSet<String> = artifacts()
                 .filter(|artifact| !is_served_by_provider(artifact, selection))
-                .map(|artifact| parse_host(&artifact.url))
+                .map(|artifact| artifact.url.host())
                 .collect();
             let own: Vec<OwnFile<'_>> = selection.user_files().filter(|file| !file.moved).collect();
-            elsewhere.extend(own.iter().map(|file| parse_host(&file.url)));
+            elsewhere.extend(own.iter().map(|file| file.url.host()));
             if !elsewhere.is_empty() {
                 let hosts: Vec<String> = elsewhere.into_iter().collect();
                 refusals.push(
@@ -104,7 +103,7 @@ fn is_served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition
             .iter()
             .filter(|(key, _)| is_prefix(key))
             .filter_map(|(_, over)| over.url.as_ref())
-            .any(|mirror| artifact.url.starts_with(mirror.as_str()))
+            .any(|mirror| artifact.url.public_url().starts_with(mirror.public_url()))
 }
 
 /// With media the machine has no network: refuse plans that need it.
@@ -146,7 +145,7 @@ fn warn_dropped_headers(artifact: &PlannedArtifact) -> Warning {
             "{} {}: the guest sends no headers, so {} must serve it to the guest without them",
             artifact.component,
             artifact.version,
-            parse_host(&artifact.url)
+            artifact.url.host()
         ),
     }
 }

@@ -7,7 +7,7 @@ use crate::model::feature::Feature;
 use crate::model::names::format_suggestion;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
-use crate::model::url::{HttpUrl, is_loopback, parse_host};
+use crate::model::url::{HttpUrl, is_loopback};
 
 use super::refusal::ResolveError;
 
@@ -59,9 +59,11 @@ pub(super) fn check_images(selection: &ImageDefinition, runtime: Runtime, refusa
 
 /// Files that the guest downloads by itself: over HTTPS, and an update as a package of its own.
 pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
-    let is_https = |url: &HttpUrl| url.is_https() || is_loopback(&parse_host(url));
+    let is_https = |url: &HttpUrl| url.is_https() || is_loopback(&url.host());
     let updates = selection.updates.iter().flat_map(|updates| &updates.files);
-    for file in updates.filter(|file| !is_https(&file.url) || !file.url.to_lowercase().ends_with(".msu")) {
+    for file in
+        updates.filter(|file| !is_https(&file.url) || !file.url.file_name().to_lowercase().ends_with(".msu"))
+    {
         refusals.push(
             Finding::new(
                 "update-file",

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::model::component::{Confidence, PayloadKind};
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, PlannedGroup};
 use crate::model::target::{BootMedium, ImageTarget, Target};
-use crate::model::url::{HttpUrl, file_name};
+use crate::model::url::HttpUrl;
 use crate::model::value::{FileDigest, Sha256};
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
@@ -44,7 +44,7 @@ fn plan_medium(medium: &BootMedium, version: &Version, url: &HttpUrl, sha256: &S
         role: ArtifactRole::BootMedia,
         version: version.clone(),
         url: url.clone(),
-        file: file_name(url).to_owned(),
+        file: url.file_name().to_owned(),
         kind: PayloadKind::File,
         members: Vec::new(),
         size: None,

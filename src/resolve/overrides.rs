@@ -6,7 +6,7 @@ use crate::diagnostic::Finding;
 use crate::model::component::{Authenticode, ChecksumFile, ChecksumFormat, Confidence, Signature};
 use crate::model::overrides::{Override, Overrides, SCRIPTS, find_mirror, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
-use crate::model::url::{HttpUrl, file_name};
+use crate::model::url::HttpUrl;
 use crate::model::value::{FileDigest, PinAlgorithm};
 
 use super::artifacts::{fill, fill_url};
@@ -26,7 +26,7 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
             refusals.push(refuse_override(key, "a guest script is named by its digest", instead));
         }
         if is_prefix(key) {
-            let url = over.url.as_deref().unwrap_or_default();
+            let url = over.url.as_ref().map(HttpUrl::public_url).unwrap_or_default();
             if !key.ends_with('/') || !url.ends_with('/') {
                 refusals.push(refuse_override(
                     key,
@@ -70,7 +70,7 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
     let filled = |pattern: &HttpUrl| fill_url(pattern, &artifact.version);
     let published_elsewhere = over.url.as_ref().map(filled).filter(|url| *url != artifact.url);
     let own = override_digests(over);
-    rename_file(artifact, over, published_elsewhere.as_deref());
+    rename_file(artifact, over, published_elsewhere.as_ref());
     if let Some(url) = published_elsewhere {
         artifact.url = url;
         // The bytes are different, so the publisher's digests do not apply.
@@ -117,13 +117,13 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
 }
 
 /// A provider may call a file as he likes: images use the name that their services know.
-fn rename_file(artifact: &mut PlannedArtifact, over: &Override, url: Option<&str>) {
+fn rename_file(artifact: &mut PlannedArtifact, over: &Override, url: Option<&HttpUrl>) {
     let kind = over.kind.unwrap_or(artifact.kind);
     let name = match artifact.members.as_slice() {
-        _ if kind.archive_format().is_some() => url.map(file_name),
+        _ if kind.archive_format().is_some() => url.map(HttpUrl::file_name),
         // The publisher's archive contains only this program.
         [only] if artifact.kind.archive_format().is_some() => Some(only.file.as_str()),
-        _ if artifact.kind.archive_format().is_some() => url.map(file_name),
+        _ if artifact.kind.archive_format().is_some() => url.map(HttpUrl::file_name),
         _ => None,
     };
     if let Some(name) = name.filter(|name| !name.is_empty()) {
@@ -149,7 +149,8 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     let version = artifact.version.clone();
     let filled = |pattern: &HttpUrl| fill_url(pattern, &version);
     if let Some(url) = &over.checksums {
-        let algorithm = if url.contains("512") { PinAlgorithm::Sha512 } else { PinAlgorithm::Sha256 };
+        let algorithm =
+            if url.public_url().contains("512") { PinAlgorithm::Sha512 } else { PinAlgorithm::Sha256 };
         artifact.checksums = vec![ChecksumFile { url: filled(url), algorithm, format: ChecksumFormat::Gnu }];
     }
     if let Some(signature) = &over.signature {

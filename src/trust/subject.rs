@@ -4,7 +4,7 @@
 
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
-use crate::model::url::parse_host;
+use crate::model::url::{HttpUrl, parse_host};
 use crate::model::value::FileDigest;
 
 /// Where a subject's bytes come from.
@@ -116,10 +116,10 @@ impl<'a> Subject<'a> {
             Origin::Registry(_) | Origin::Platform(_) | Origin::Given | Origin::Catalog => Vec::new(),
         };
         if let Some(artifact) = self.artifact {
-            urls.extend(artifact.checksums.iter().map(|checksum| checksum.url.as_str()));
+            urls.extend(artifact.checksums.iter().map(|checksum| checksum.url.public_url()));
             for signature in &artifact.signatures {
-                urls.push(&signature.url);
-                urls.extend(signature.certificate_url.as_deref());
+                urls.push(signature.url.public_url());
+                urls.extend(signature.certificate_url.as_ref().map(HttpUrl::public_url));
             }
         }
         urls
@@ -181,6 +181,6 @@ fn list_registries(plan: &Plan, image: &str) -> Vec<String> {
         _ => "docker.io",
     };
     let mirrors = plan.selection.mirrors.iter().filter(|(name, _)| name.to_string() == registry);
-    let mirrors = mirrors.flat_map(|(_, urls)| urls).map(|url| parse_host(url));
+    let mirrors = mirrors.flat_map(|(_, urls)| urls).map(HttpUrl::host);
     std::iter::once(parse_host(&format!("https://{registry}/"))).chain(mirrors).collect()
 }

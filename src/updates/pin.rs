@@ -143,7 +143,8 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
 
 /// A file behind a URL of the user's.
 fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
-    let request = Request::without_digest(&format!("{} {}", args.component, args.version), url, MAX_SIZE);
+    let request =
+        Request::without_digest(&format!("{} {}", args.component, args.version), &url.parse()?, MAX_SIZE);
     let fetched = open_fetcher(&args.network, &Policy::default())?
         .fetch_all(&[request], 1, &Downloads::new_silent())
         .swap_remove(0)?;

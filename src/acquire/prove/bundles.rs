@@ -14,6 +14,7 @@ use crate::io::store::Store;
 use crate::model::component::{Signature, SignatureKind};
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
+use crate::model::url::HttpUrl;
 use crate::model::value::PinAlgorithm;
 use crate::verify::sigstore::Signer;
 use crate::verify::{ProofError, Proven, keyless, record_evidence, sigstore};
@@ -48,8 +49,8 @@ fn collect_proofs(
 ) -> Result<BTreeMap<String, Vec<u8>>, ProveError> {
     let artifact = verified.artifact();
     let digest = parse_digest(verified.fetched().sha256())?;
-    let stored = |url: &str| -> Result<Vec<u8>, ProveError> {
-        let object = store.find_url(url);
+    let stored = |url: &HttpUrl| -> Result<Vec<u8>, ProveError> {
+        let object = store.find_url(url.public_url());
         let content = object.map(|object| store.read_object(&object)).transpose()?;
         let gone = || {
             ProofError::new("proof-gone", format!("{} is not in the store any more", strip_url_secrets(url)))

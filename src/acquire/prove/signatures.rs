@@ -54,7 +54,7 @@ pub(super) fn check_signatures(
         };
         let subject = if signature.kind.signs_checksums() {
             // A signature over checksums that are not there covers nothing.
-            let Some(sums) = find_signed_sums(sums, &signature.url) else {
+            let Some(sums) = find_signed_sums(sums, signature.url.public_url()) else {
                 found.push(record_missing(artifact, kind, &signature.url, trust.policy));
                 continue;
             };
