@@ -227,7 +227,7 @@ pub struct LockUseArgs {
     #[arg(long, conflicts_with = "ignore_lock")]
     pub locked: bool,
 
-    /// Lockfile [default: imagegen.lock.json beside the image definition].
+    /// Lockfile [default: beside the image definition, imagegen.lock.json for imagegen.json].
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
 
@@ -294,7 +294,7 @@ pub struct LockArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
 
-    /// Lockfile to write [default: imagegen.lock.json beside the image definition].
+    /// Lockfile to write [default: beside the image definition, imagegen.lock.json for imagegen.json].
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
 

@@ -67,7 +67,7 @@ pub enum LockError {
     Json(#[from] JsonError),
     #[error("{file}: unsupported lockfile schema `{found}`; this version reads `{SCHEMA}`")]
     Schema { file: String, found: String },
-    #[error("{file} is stale: {}", .moved.join("; "))]
+    #[error("{file} is stale:{}", format_changes(.moved))]
     Stale { file: String, moved: Vec<String> },
     #[error("the lockfile {file} does not exist, but `{flag}` requires it")]
     Absent { file: String, flag: &'static str },
@@ -81,13 +81,23 @@ impl Classify for LockError {
     fn remedies(&self) -> Vec<String> {
         match self {
             Self::Stale { .. } => {
-                vec!["run `imagegen lock` with the same flags, or `--ignore-lock`".to_owned()]
+                vec!["run `imagegen lock` with the same flags, or add `--ignore-lock`".to_owned()]
             }
             Self::Absent { .. } => vec!["run `imagegen lock` first".to_owned()],
             Self::Schema { .. } => vec!["run `imagegen lock` to write a new one".to_owned()],
             Self::Json(_) => Vec::new(),
         }
     }
+}
+
+/// At most eight changes, one a line.
+fn format_changes(moved: &[String]) -> String {
+    let shown = if moved.len() > 8 { 7 } else { moved.len() };
+    let mut text: String = moved[..shown].iter().map(|change| format!("\n  {change}")).collect();
+    if moved.len() > shown {
+        text += &format!("\n  and {} more", moved.len() - shown);
+    }
+    text
 }
 
 /// Artifacts whose bytes nobody has pinned.
@@ -244,22 +254,18 @@ impl Lock {
     }
 
     fn list_changes(&self, fresh: &Self) -> Vec<String> {
-        let mut moved = Vec::new();
+        let mut moved = compare::list_selection_changes(&self.selection, &fresh.selection);
         let mut differ = |what: &str, locked: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
             let (locked, now) = (locked.to_string(), now.to_string());
             if locked != now {
                 moved.push(format!("{what} was {locked} and is {now}"));
             }
         };
-        for (name, locked, now) in differing_fields(&self.selection, &fresh.selection) {
-            differ(&name, &locked, &now);
-        }
         let policy = |policy: &Option<PolicyUsed>| match policy {
             Some(used) => format!("{} ({})", used.name, &used.sha256[..12]),
             None => "none".to_owned(),
         };
         differ("policy", &policy(&self.policy), &policy(&fresh.policy));
-        differ("Kubernetes", &self.kubernetes, &fresh.kubernetes);
         if let (Some(locked), Some(now)) = (&self.packer, &fresh.packer) {
             differ("Packer", &locked.version, &now.version);
         }
@@ -317,25 +323,4 @@ impl Lock {
         let unpinned = self.unpinned_artifacts();
         if unpinned.is_empty() { Ok(()) } else { Err(Unpinned(unpinned)) }
     }
-}
-
-fn differing_fields(locked: &ImageDefinition, now: &ImageDefinition) -> Vec<(String, String, String)> {
-    let fields = |definition: &ImageDefinition| match serde_json::to_value(definition) {
-        Ok(Value::Object(fields)) => fields,
-        _ => serde_json::Map::new(),
-    };
-    let (locked, now) = (fields(locked), fields(now));
-    let shown = |value: Option<&Value>| match value {
-        None => "nothing".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
-    let mut names: Vec<&String> = locked.keys().chain(now.keys()).collect();
-    names.sort();
-    names.dedup();
-    names
-        .into_iter()
-        .filter(|name| locked.get(*name) != now.get(*name))
-        .map(|name| (format!("`{name}`"), shown(locked.get(name)), shown(now.get(name))))
-        .collect()
 }

@@ -82,7 +82,7 @@ impl Checks {
 /// # Errors
 /// The selection cannot be resolved, or the policy refuses it.
 pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
-    let (definition, folder) = read_definition(&args.selection, trees)?;
+    let (definition, default) = read_definition(&args.selection, trees)?;
     let root = args.network.store.clone().or_else(Store::default_path);
     let store = root.map(Store::open_read_only);
     let mut checks = Checks::default();
@@ -91,7 +91,7 @@ pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
     } else {
         let mut plan = resolve_plan(&definition, trees)?;
         apply_policy(&args.selection, &mut plan, &trees.catalog)?;
-        check_lock(args, &folder, &mut plan, &mut checks);
+        check_lock(args, &default, &mut plan, &mut checks);
         check_variables(&plan, &mut checks);
         check_artifacts(args, &plan, store.as_ref(), &mut checks);
         check_packer(args, &plan, trees, store.as_ref(), &mut checks);
@@ -148,8 +148,8 @@ fn check_without_image(args: &DoctorArgs, trees: &Trees, store: Option<&Store>, 
     }
 }
 
-fn check_lock(args: &DoctorArgs, folder: &Path, plan: &mut Plan, checks: &mut Checks) {
-    let path = lock_path(args.lock.lock.as_ref(), folder);
+fn check_lock(args: &DoctorArgs, default: &Path, plan: &mut Plan, checks: &mut Checks) {
+    let path = lock_path(args.lock.lock.as_ref(), default);
     let file = path.display().to_string();
     let again = "run `imagegen lock` with the same flags, or use `--ignore-lock`";
     if args.lock.ignore_lock {

@@ -7,6 +7,7 @@ mod artifacts;
 mod choices;
 mod delivery;
 mod extras;
+mod floating;
 mod groups;
 mod image;
 mod kubernetes;
@@ -128,8 +129,8 @@ pub fn resolve_selection(
     if !refusals.is_empty() {
         return Err(ResolveError::Refused(refusals));
     }
-    warnings.extend(kubernetes::check_survey(catalog, &line)?);
-    warnings.extend(kubernetes::check_security_fixes(&line, &kubernetes));
+    warnings.extend(kubernetes::check_line(catalog, &line, &kubernetes)?);
+    warnings.extend(floating::warn_floating(&target, &chosen.selectors, &variables));
     warnings.extend(warn_unpinned(&groups));
     let updated = select_used_updates(updated, &kubernetes, &groups, selection);
     let runtime_version = situation.runtime_version.clone().unwrap_or_else(|| kubernetes.clone());

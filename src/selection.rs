@@ -5,6 +5,7 @@ mod build_time;
 mod cluster;
 mod inputs;
 mod join;
+mod lockfile;
 mod sources;
 
 use std::collections::BTreeMap;
@@ -13,17 +14,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::catalog::{Catalog, Trees};
-use crate::cli::{LockUseArgs, SelectionArgs};
+use crate::cli::SelectionArgs;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::Tree;
 use crate::guest::{Guest, render_guest};
-use crate::io::{clock, fs};
-use crate::lock::{Lock, LockError};
+use crate::io::fs;
 use crate::machine::{Expectations, Prediction, predict_state};
-use crate::model::image_version::ImageVersion;
 use crate::model::json;
 use crate::model::plan::Plan;
-use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
 use crate::model::url::HttpUrl;
 use crate::model::value::Registry;
@@ -33,6 +31,10 @@ use crate::render::{self, RenderError};
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use inputs::{apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
 pub use join::{read_join_input, read_places, read_secrets};
+pub use lockfile::{
+    Stale, complete_for_lock, lock_path, read_lock, resolve_bake_plan, resolve_locked_definition,
+    resolve_locked_plan, resolve_viewed_plan,
+};
 pub use sources::read_sources;
 
 use crate::resolve::{Surroundings, resolve_selection};
@@ -55,29 +57,25 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
     })
 }
 
-/// Flags over the image definition, and where that lies.
+/// Flags over the image definition, and the lockfile beside it.
 ///
 /// # Errors
 /// The definition cannot be read, or a flag's value not be understood.
 pub fn read_definition(args: &SelectionArgs, trees: &Trees) -> Result<(ImageDefinition, PathBuf)> {
-    let (base, folder) = match &args.config {
-        Some(path) => {
-            let bytes = read_input("--config", path)?;
-            let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-            (json::parse_json(&path.display().to_string(), &bytes)?, folder)
-        }
-        None => match fs::read_if_exists(Path::new("imagegen.json"))? {
-            Some(bytes) => (json::parse_json("imagegen.json", &bytes)?, PathBuf::new()),
-            None => (ImageDefinition::default(), PathBuf::new()),
-        },
+    let (path, bytes) = match &args.config {
+        Some(path) => (path.as_path(), Some(read_input("--config", path)?)),
+        None => (Path::new("imagegen.json"), fs::read_if_exists(Path::new("imagegen.json"))?),
     };
-    let mut base = base;
-    inputs::load_keys(&mut base.overrides, &folder)?;
+    let mut base: ImageDefinition = match bytes {
+        Some(bytes) => json::parse_json(&path.display().to_string(), &bytes)?,
+        None => ImageDefinition::default(),
+    };
+    inputs::load_keys(&mut base.overrides, path.parent().unwrap_or(Path::new("")))?;
     let mut definition = definition_from_flags(args, &base, trees)?.merge_over(base);
     if definition.image_version.is_none() {
         definition.image_version = build_time::read_source_date()?;
     }
-    Ok((definition, folder))
+    Ok((definition, path.with_extension("lock.json")))
 }
 
 fn definition_from_flags(
@@ -209,79 +207,6 @@ pub fn resolve_node_plan(selection: &SelectionArgs, trees: &Trees) -> Result<Pla
     // The target decides nothing here.
     definition.target = definition.target.or_else(|| trees.packer.list_folders("targets").into_iter().next());
     resolve_plan(&definition, trees)
-}
-
-/// A lockfile that `--lock` names.
-///
-/// # Errors
-/// The file cannot be read or is no lock.
-pub fn read_lock(path: &Path) -> Result<Lock> {
-    Ok(Lock::decode(&path.display().to_string(), &read_input("--lock", path)?)?)
-}
-
-/// The lockfile's path: as named, or beside the image definition.
-#[must_use]
-pub fn lock_path(named: Option<&PathBuf>, folder: &Path) -> PathBuf {
-    named.cloned().unwrap_or_else(|| folder.join("imagegen.lock.json"))
-}
-
-/// A plan with what the lockfile pins, if there is one and it fits, and the policy that it was held
-/// against.
-///
-/// # Errors
-/// As [`resolve_plan`]; a lockfile that is stale, or absent where it is demanded.
-pub fn resolve_locked_plan(
-    selection: &SelectionArgs,
-    lock: &LockUseArgs,
-    trees: &Trees,
-) -> Result<(Plan, Policy)> {
-    let (definition, folder) = read_definition(selection, trees)?;
-    resolve_locked_definition(&definition, &folder, selection, lock, trees)
-}
-
-/// The same for a bake: the image has the time of the build as its version, unless the user names another.
-///
-/// # Errors
-/// As [`resolve_locked_plan`].
-pub fn resolve_bake_plan(
-    selection: &SelectionArgs,
-    lock: &LockUseArgs,
-    trees: &Trees,
-) -> Result<(Plan, Policy)> {
-    let (mut definition, folder) = read_definition(selection, trees)?;
-    if definition.image_version.is_none() {
-        definition.image_version = Some(ImageVersion::from_time(clock::current_time())?);
-    }
-    resolve_locked_definition(&definition, &folder, selection, lock, trees)
-}
-
-/// The same where the image definition and its folder were read already.
-///
-/// # Errors
-/// As [`resolve_locked_plan`].
-pub fn resolve_locked_definition(
-    definition: &ImageDefinition,
-    folder: &Path,
-    selection: &SelectionArgs,
-    lock: &LockUseArgs,
-    trees: &Trees,
-) -> Result<(Plan, Policy)> {
-    let path = lock_path(lock.lock.as_ref(), folder);
-    let file = path.display().to_string();
-    let bytes = if lock.ignore_lock { None } else { fs::read_if_exists(&path)? };
-    let locked = bytes.map(|bytes| Lock::decode(&file, &bytes)).transpose()?;
-    let flag = if lock.locked { Some("--locked") } else { lock.lock.as_ref().map(|_| "--lock") };
-    if let (None, Some(flag), false) = (&locked, flag, lock.ignore_lock) {
-        return Err(LockError::Absent { file, flag }.into());
-    }
-    let updated = locked.as_ref().map(|locked| locked.updated.clone()).unwrap_or_default();
-    let mut plan = resolve_updated_plan(definition, trees, updated)?;
-    let policy = inputs::apply_policy(selection, &mut plan, &trees.catalog)?;
-    if let Some(locked) = locked {
-        locked.check_fresh(&file, &plan)?;
-        locked.apply_pins(&mut plan);
-    }
-    Ok((plan, policy))
 }
 
 /// The guest plan and the machine it makes.

@@ -31,6 +31,7 @@ mod host;
 mod join;
 mod join_data;
 mod life;
+mod lockfile;
 mod machine;
 mod manifests;
 mod matrix;

@@ -6,7 +6,7 @@ use crate::acquire::{Acquirer, VerifiedArtifact, acquire_plan, open_fetcher};
 use crate::cli::{OnlineArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::model::evidence::Evidence;
-use crate::selection::{read_sources, resolve_locked_plan};
+use crate::selection::{read_sources, resolve_viewed_plan};
 use crate::ui::Printer;
 
 /// `imagegen fetch --format json`: one for each file.
@@ -25,7 +25,7 @@ pub struct FetchOutput {
 
 pub(super) fn run_fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources)?;
-    let (plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
+    let (plan, policy) = resolve_viewed_plan(&args.selection, &args.lock, &trees, printer)?;
     let fetcher = open_fetcher(&args.network, &policy)?;
     let acquirer =
         Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };

@@ -10,7 +10,7 @@ use crate::io::fs;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::version::Version;
 use crate::selection::{
-    apply_policy, lock_path, predict_machine, read_definition, read_policy, read_sources,
+    apply_policy, complete_for_lock, lock_path, predict_machine, read_definition, read_policy, read_sources,
     resolve_updated_plan,
 };
 use crate::trust::admit;
@@ -19,9 +19,10 @@ use crate::updates::Upstreams;
 
 pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources)?;
-    let (definition, folder) = read_definition(&args.selection, &trees)?;
-    let path = lock_path(args.lock.as_ref(), &folder);
+    let (definition, default) = read_definition(&args.selection, &trees)?;
+    let path = lock_path(args.lock.as_ref(), &default);
     let old = read_old_lock(&path)?;
+    let definition = complete_for_lock(definition, old.as_ref(), args, &path)?;
     let updated = old.as_ref().map(|lock| lock.updated.clone()).unwrap_or_default();
     let mut plan = resolve_updated_plan(&definition, &trees, updated)?;
     if let Some(names) = &args.update {

@@ -4,15 +4,16 @@ use crate::acquire::open_fetcher;
 use crate::cli::{OnlineArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::model::version::Version;
-use crate::selection::{read_definition, read_sources, resolve_locked_definition};
+use crate::selection::{Stale, read_definition, read_sources, resolve_locked_definition};
 use crate::ui::Printer;
 use crate::updates::{OutdatedOutput, Upstreams};
 
 pub(super) fn run_outdated(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources)?;
-    let (definition, folder) = read_definition(&args.selection, &trees)?;
+    let (definition, lock) = read_definition(&args.selection, &trees)?;
+    let stale = Stale::Warn(printer);
     let (plan, policy) =
-        resolve_locked_definition(&definition, &folder, &args.selection, &args.lock, &trees)?;
+        resolve_locked_definition(&definition, &lock, &args.selection, &args.lock, &trees, stale)?;
     let fetcher = open_fetcher(&args.network, &policy)?;
     let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
     let rows = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;

@@ -3,13 +3,13 @@
 use crate::cli::{PlanArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::scripts::use_scripts;
-use crate::selection::{predict_machine, read_sources, resolve_locked_plan};
+use crate::selection::{predict_machine, read_sources, resolve_viewed_plan};
 use crate::ui::Printer;
 use crate::view::{PlanOutput, format_plan};
 
 pub(super) fn run_plan(args: &PlanArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let mut trees = read_sources(sources)?;
-    let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
+    let (mut plan, policy) = resolve_viewed_plan(&args.selection, &args.lock, &trees, printer)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     let (guest, prediction) = predict_machine(&plan, &trees)?;
     if args.state {

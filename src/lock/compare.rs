@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::model::evidence::ProofKind;
 use crate::model::plan::PlannedArtifact;
+use crate::model::selection::ImageDefinition;
 
 use super::Lock;
 
@@ -13,6 +14,14 @@ pub(super) fn list_differences(locked: &Lock, fresh: &Lock) -> Vec<String> {
     let (locked, fresh) = (without_records(locked, fresh), without_records(fresh, fresh));
     let mut found = Vec::new();
     compare("", &locked, &fresh, &mut found);
+    found
+}
+
+/// Fields of the selection that differ.
+pub(super) fn list_selection_changes(locked: &ImageDefinition, fresh: &ImageDefinition) -> Vec<String> {
+    let value = |definition: &ImageDefinition| serde_json::to_value(definition).unwrap_or_default();
+    let mut found = Vec::new();
+    compare("", &value(locked), &value(fresh), &mut found);
     found
 }
 
@@ -31,6 +40,8 @@ fn without_records(lock: &Lock, fresh: &Lock) -> Value {
 fn compare(path: &str, locked: &Value, fresh: &Value, found: &mut Vec<String>) {
     match (locked, fresh) {
         (Value::Object(locked), Value::Object(fresh)) => compare_objects(path, locked, fresh, found),
+        (Value::Object(locked), Value::Null) => compare_objects(path, locked, &Map::new(), found),
+        (Value::Null, Value::Object(fresh)) => compare_objects(path, &Map::new(), fresh, found),
         (Value::Array(locked), Value::Array(fresh)) if locked.len() == fresh.len() => {
             for (at, (locked, fresh)) in locked.iter().zip(fresh).enumerate() {
                 let name = locked["component"].as_str().map_or_else(|| at.to_string(), str::to_owned);
@@ -63,6 +74,8 @@ fn compare_objects(
 fn shorten(value: &Value) -> String {
     let text = match value {
         Value::Null => "nothing".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("a list of {}", items.len()),
         other => other.to_string(),
     };
     if text.chars().count() <= 90 { text } else { text.chars().take(90).chain("...".chars()).collect() }

@@ -104,11 +104,28 @@ pub struct Variable {
     /// Decides what is locked, and is no variable of Packer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lock_only: bool,
+    /// Values that let the platform choose the base image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floating: Option<Floating>,
     /// Names the image that the build starts from: the lock records it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub base_image: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<String>,
+    pub source: String,
+}
+
+/// Values by which the platform chooses the base image anew in each build.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Floating {
+    /// Regular expression for such values; a variable without value is the empty text.
+    pub pattern: String,
+    /// Command of the platform's own tools that lists fixed values; `{NAME}` is the value of a variable.
+    pub list: String,
+    /// The variable that fixes the image, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
     pub source: String,
 }
 

@@ -102,8 +102,19 @@ fn refuse_version(catalog: &Catalog, asked: &str) -> ResolveError {
     ResolveError::Refused(vec![refusal])
 }
 
+/// What a reader must know of the line and of the release.
+pub(super) fn check_line(
+    catalog: &Catalog,
+    line: &KubernetesLine,
+    kubernetes: &Version,
+) -> Result<Vec<Warning>, CatalogError> {
+    let mut warnings: Vec<Warning> = check_survey(catalog, line)?.into_iter().collect();
+    warnings.extend(check_security_fixes(line, kubernetes));
+    Ok(warnings)
+}
+
 /// One warning for each flaw that the chosen kubelet still has.
-pub(super) fn check_security_fixes(line: &KubernetesLine, kubernetes: &Version) -> Vec<Warning> {
+fn check_security_fixes(line: &KubernetesLine, kubernetes: &Version) -> Vec<Warning> {
     line.security
         .iter()
         .filter(|fix| fix.affects(kubernetes))
@@ -125,10 +136,7 @@ fn describe_flaw(fix: &SecurityFix, minor: Minor, kubernetes: &Version) -> Strin
 }
 
 /// A warning if the programs of the line were not surveyed: their command lines are not checked.
-pub(super) fn check_survey(
-    catalog: &Catalog,
-    line: &KubernetesLine,
-) -> Result<Option<Warning>, CatalogError> {
+fn check_survey(catalog: &Catalog, line: &KubernetesLine) -> Result<Option<Warning>, CatalogError> {
     let table = catalog.load_surveys()?;
     if table.survey(line.minor).is_some() {
         return Ok(None);

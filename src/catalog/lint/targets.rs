@@ -43,6 +43,12 @@ fn find_selector_flaw(selector: &Selector) -> Option<&'static str> {
 }
 
 fn find_variable_flaw(target: &Target, variable: &Variable) -> Option<&'static str> {
+    if let Some(floating) = &variable.floating {
+        let named = floating.list.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0));
+        if variable.build_time || named.into_iter().any(|name| target.is_build_time(name)) {
+            return Some("chooses the base image: neither it nor the variables of `list` are `buildTime`");
+        }
+    }
     if variable.build_time {
         let is_pinned = variable.base_image || variable.lock_only;
         return is_pinned.then_some("is recorded by the lock, so it is not `buildTime`");
