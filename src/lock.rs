@@ -93,11 +93,8 @@ impl Classify for LockError {
 /// At most eight changes, one a line.
 fn format_changes(moved: &[String]) -> String {
     let shown = if moved.len() > 8 { 7 } else { moved.len() };
-    let mut text: String = moved[..shown].iter().map(|change| format!("\n  {change}")).collect();
-    if moved.len() > shown {
-        text += &format!("\n  and {} more", moved.len() - shown);
-    }
-    text
+    let more = (moved.len() > shown).then(|| format!("and {} more", moved.len() - shown));
+    moved[..shown].iter().cloned().chain(more).map(|change| format!("\n  {change}")).collect()
 }
 
 /// Artifacts whose bytes nobody has pinned.
