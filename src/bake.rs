@@ -106,19 +106,21 @@ pub struct Bake<'a> {
 ///
 /// # Errors
 /// A variable has no value.
-pub fn require_variables(plan: &Plan) -> Result<(), BakeError> {
+fn require_variables(plan: &Plan) -> Result<(), BakeError> {
     if plan.missing.is_empty() {
         return Ok(());
     }
     Err(BakeError::MissingVariables(plan.missing.iter().map(|missing| missing.names.join(" or ")).collect()))
 }
 
+/// What can be missing before anything is downloaded.
+///
 /// # Errors
-/// `--packer` names no program.
-pub fn require_packer(named: Option<&PathBuf>) -> Result<(), BakeError> {
-    match named {
+/// `--packer` names no program, or a variable has no value.
+pub fn require_inputs(plan: &Plan, packer: Option<&PathBuf>) -> Result<(), BakeError> {
+    match packer {
         Some(path) if !exec::can_find(path) => Err(BakeError::NoPacker(path.clone())),
-        _ => Ok(()),
+        _ => require_variables(plan),
     }
 }
 

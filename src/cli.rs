@@ -167,10 +167,11 @@ pub enum Command {
     Store(StoreArgs),
     /// Create, verify and extract bundles for air-gapped builds
     Bundle(BundleArgs),
-    /// Explain a component, flag, gate, step, rule, variable or Windows setting
+    /// Explain any name that imagegen prints: component, flag, step, resource, rule, variable, setting
     #[command(after_help = "Examples:
   imagegen explain containerd --k8s 1.20.0
   imagegen explain --windows-priorityclass
+  imagegen explain component-range                 a code of an error
   imagegen explain EnableCompartmentNamespace")]
     Explain(ExplainArgs),
     /// Write the JoinConfiguration or user-data for a node
@@ -190,7 +191,7 @@ pub enum Command {
     ClusterManifests(ClusterManifestsArgs),
     /// Print a test plan for a cluster with Windows nodes
     Conformance(ConformanceArgs),
-    /// List targets, Kubernetes lines, Windows releases, features and components
+    /// List targets, Kubernetes lines, Windows releases, networks, features, variables, steps, rules and components
     List(ListArgs),
     /// Check and export the catalog
     Catalog(CatalogArgs),
@@ -319,7 +320,8 @@ pub struct LockArgs {
 
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Name of a component, flag or gate of kubelet or kube-proxy, step, rule, variable or Windows setting.
+    /// Name of a component, feature, variable, step, resource, rule, code of an error, Windows setting, or flag,
+    /// gate or field of a Kubernetes program.
     #[arg(allow_hyphen_values = true)]
     pub name: String,
     #[command(flatten)]
@@ -344,6 +346,12 @@ pub enum ListWhat {
     Networks,
     /// Optional features of the node
     Features,
+    /// Variables of the targets
+    Variables,
+    /// Steps that make the machine, in their order
+    Steps,
+    /// Rules: combinations that are refused, rules of the machine model, codes of errors and warnings
+    Rules,
     /// Components; with a name, the versions and pins of the component
     Components {
         /// Name of a component.

@@ -56,6 +56,8 @@ pub struct Guest {
     pub plan: GuestPlan,
     /// Step id → its file.
     pub step_files: BTreeMap<String, String>,
+    /// Name of a resource → source of its fact.
+    pub sources: BTreeMap<String, String>,
     pub steps: Vec<AppliedStep>,
     pub later: Vec<LaterFile>,
     pub ports: Vec<PortUse>,
@@ -84,15 +86,18 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
     let mut resources = Vec::new();
     let mut steps = Vec::new();
     let mut step_files = BTreeMap::new();
-    for path in list_step_paths(provisioners) {
-        let step: Step = read_json(provisioners, &path)?;
+    let mut sources = BTreeMap::new();
+    for (path, step) in read_steps(provisioners)? {
         step_files.insert(step.id.clone(), format!("provisioners/{path}"));
         if !situation.holds(&step.when) {
             continue;
         }
         let before = resources.len();
         for resource in step.resources.iter().filter(|resource| situation.holds(&resource.when)) {
+            let first = resources.len();
             lower_resource(&step, &path, resource, &renderer, &mut resources)?;
+            let lowered = resources[first..].iter().map(|it| (it.name.clone(), resource.source.clone()));
+            sources.extend(lowered);
         }
         steps.push(AppliedStep {
             id: step.id.clone(),
@@ -115,10 +120,20 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
             resources,
         },
         step_files,
+        sources,
         steps,
         later: read_json(provisioners, "later.json")?,
         ports: read_json::<Vec<PortUse>>(provisioners, "ports.json")?,
     })
+}
+
+/// Every step file in order, by its path below `provisioners`.
+///
+/// # Errors
+/// A file is not a step.
+pub fn read_steps(provisioners: &Tree) -> Result<Vec<(String, Step)>, GuestError> {
+    let paths = list_step_paths(provisioners).into_iter();
+    paths.map(|path| Ok((path.clone(), read_json(provisioners, &path)?))).collect()
 }
 
 fn list_step_paths(provisioners: &Tree) -> Vec<String> {

@@ -4,6 +4,6 @@ mod explain;
 mod list;
 mod plan;
 
-pub use explain::{Explanation, explain_name};
+pub use explain::{Explanation, explain_name, index_names, read_words};
 pub use list::{Rows, list_entries};
 pub use plan::{PlanOutput, format_plan};

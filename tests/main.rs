@@ -23,6 +23,7 @@ mod defects;
 mod detached;
 mod doctor;
 mod exit_codes;
+mod explain;
 mod extension;
 mod fetch;
 mod first_use;

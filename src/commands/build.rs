@@ -23,8 +23,7 @@ pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printe
     if args.no_bake {
         return print_workspace(&plan, &args.workspace, &trees, printer);
     }
-    bake::require_packer(args.packer.as_ref())?;
-    bake::require_variables(&plan)?;
+    bake::require_inputs(&plan, args.packer.as_ref())?;
     let open = || open_fetcher(&args.network, &policy);
     let jobs = args.network.jobs;
     let mut earlier = Vec::new();

@@ -1,24 +1,34 @@
 //! The rule, its value and its source, for anything that has a name.
 
+mod catalog;
+mod resource;
+mod words;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use crate::catalog::CatalogError;
-use crate::cli::ExplainArgs;
-use crate::diagnostic::Result;
-use crate::guest::render_guest;
-use crate::model::names::format_suggestion;
+use crate::cli::{ExplainArgs, SelectionArgs};
+use crate::diagnostic::{Error, Result};
+use crate::guest::read_steps;
+use crate::model::names::find_closest_name;
 use crate::model::plan::Plan;
+use crate::model::target::Target;
+use crate::model::variable::Variable;
+use crate::render::load_target;
 
 use crate::catalog::Trees;
-use crate::selection::resolve_node_plan;
+use crate::selection::{predict_machine, resolve_node_plan};
+
+use catalog::find_program_name;
+pub use words::read_words;
 
 /// One thing that a name means.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// `component`, `flag`, `gate`, `step`, `rule`, `pod network`, `windows setting`, `variable`.
+    /// `component`, `flag`, `gate`, `step`, `resource`, `rule`, `pod network`, `windows setting`, `variable`, …
     pub kind: &'static str,
     pub name: String,
     pub lines: Vec<String>,
@@ -30,31 +40,74 @@ pub struct Explanation {
 /// # Errors
 /// The selection cannot be resolved, or the name is unknown.
 pub fn explain_name(args: &ExplainArgs, trees: &Trees) -> Result<(Vec<Explanation>, Plan)> {
-    let plan = resolve_node_plan(&args.selection, trees)?;
+    let (names, plan) = index_names(&args.selection, trees)?;
+    let found = names.find(&args.name).map(<[Explanation]>::to_vec);
+    let found = match found {
+        Some(found) => found,
+        None => find_program_name(trees, &args.name)?.ok_or_else(|| names.refuse(&args.name))?,
+    };
+    Ok((found, plan))
+}
+
+/// Every name that is known for a selection.
+///
+/// # Errors
+/// The selection cannot be resolved, or the catalog cannot be read.
+pub fn index_names(selection: &SelectionArgs, trees: &Trees) -> Result<(Index, Plan)> {
+    let plan = resolve_node_plan(selection, trees)?;
     let mut index = Index::default();
     index.add_components(&plan, trees)?;
+    index.add_pause(&plan);
     index.add_flags(&plan, trees)?;
     index.add_steps(&plan, trees)?;
     index.add_rules(trees)?;
-    index.add_windows(&plan);
+    index.add_settings(&plan, trees)?;
     index.add_networks(trees)?;
-    index.add_variables(&plan);
-    let name = args.name.trim_start_matches('-').to_lowercase();
-    if let Some(found) = index.0.remove(&name) {
-        return Ok((found, plan));
-    }
-    let suggestion = format_suggestion(&name, index.0.keys().map(String::as_str));
-    Err(CatalogError::Unknown { what: "name", name: args.name.clone(), suggestion }.into())
+    index.add_variables(&plan, trees)?;
+    index.add_catalog(trees)?;
+    index.add_words();
+    Ok((index, plan))
 }
 
-#[derive(Default)]
-struct Index(BTreeMap<String, Vec<Explanation>>);
+/// Names in lower case and without leading dashes → what they mean.
+#[derive(Debug, Default)]
+pub struct Index(BTreeMap<String, Vec<Explanation>>);
+
+fn normalize_name(name: &str) -> String {
+    name.trim_start_matches('-').to_lowercase()
+}
 
 impl Index {
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&[Explanation]> {
+        self.0.get(&normalize_name(name)).map(Vec::as_slice)
+    }
+
+    /// All explanations, ordered by name.
+    pub fn entries(&self) -> impl Iterator<Item = &Explanation> {
+        self.0.values().flatten()
+    }
+
+    fn refuse(&self, name: &str) -> Error {
+        let known = self.0.keys().map(String::as_str);
+        let suggestion = match find_closest_name(&normalize_name(name), known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`imagegen list` shows components, features, variables, steps and rules".to_owned(),
+        };
+        CatalogError::Unknown { what: "name", name: name.to_owned(), suggestion }.into()
+    }
+
     fn add(&mut self, kind: &'static str, name: &str, lines: Vec<String>, source: &str) {
-        let key = name.trim_start_matches('-').to_lowercase();
+        self.add_as(name, kind, name, lines, source);
+    }
+
+    /// Adds an explanation under another name than its own. An explanation stands once under a name.
+    fn add_as(&mut self, key: &str, kind: &'static str, name: &str, lines: Vec<String>, source: &str) {
         let item = Explanation { kind, name: name.to_owned(), lines, source: source.to_owned() };
-        self.0.entry(key).or_default().push(item);
+        let items = self.0.entry(normalize_name(key)).or_default();
+        if !items.contains(&item) {
+            items.push(item);
+        }
     }
 
     fn add_components(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
@@ -125,12 +178,22 @@ impl Index {
     }
 
     fn add_steps(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
-        let guest = render_guest(plan, &trees.catalog.load_flags()?, &trees.provisioners)?;
-        for step in &guest.steps {
-            let mut lines = vec![step.summary.clone(), format!("{} resources in this plan", step.resources)];
-            let resources = guest.plan.resources.iter().filter(|resource| resource.step == step.id);
-            lines.extend(resources.map(|resource| resource.name.clone()));
-            self.add("step", &step.id, lines, &step.file);
+        let (guest, prediction) = predict_machine(plan, trees)?;
+        self.add_machine(&prediction.machine);
+        for (path, step) in read_steps(&trees.provisioners)? {
+            let of_step = || guest.plan.resources.iter().filter(|resource| resource.step == step.id);
+            let mut lines = vec![step.summary.clone()];
+            lines.push(match of_step().count() {
+                0 => "not part of this plan".to_owned(),
+                count => format!("{count} resources in this plan"),
+            });
+            lines.extend(of_step().map(|resource| resource.name.clone()));
+            self.add("step", &step.id, lines, &format!("provisioners/{path}"));
+            step.resources.iter().for_each(|resource| self.add_step_resource(&step, resource));
+        }
+        for resource in &guest.plan.resources {
+            let source = guest.sources.get(&resource.name).map_or("", String::as_str);
+            self.add_resource(resource, source);
         }
         Ok(())
     }
@@ -156,51 +219,37 @@ impl Index {
         Ok(())
     }
 
-    fn add_windows(&mut self, plan: &Plan) {
-        for setting in &plan.windows.registry {
-            let mut lines = vec![format!(
-                "{} = {} in {}",
-                setting.name,
-                serde_json::to_string(&setting.data).unwrap_or_default(),
-                setting.key
-            )];
-            lines.extend(
-                setting.since.as_ref().map(|since| format!("read by Windows from the update of {since} on")),
-            );
-            lines.extend(setting.conflict.as_ref().map(|conflict| format!("conflict: {conflict}")));
-            self.add("windows setting", &setting.name, lines, &setting.source);
+    fn add_variables(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
+        for name in trees.packer.list_folders("targets") {
+            let target = load_target(&trees.packer, &name)?;
+            for variable in &target.variables {
+                self.add_variable(plan, &target, variable);
+            }
+            for selector in &target.selectors {
+                let mut lines = vec![
+                    format!("target {name}: {}", selector.description),
+                    format!("default: {}", selector.default),
+                ];
+                lines.extend(
+                    selector.values.iter().map(|value| format!("{}: {}", value.value, value.description)),
+                );
+                self.add("variable", &selector.name, lines, &selector.source);
+            }
         }
+        Ok(())
     }
 
-    fn add_variables(&mut self, plan: &Plan) {
-        for variable in &plan.target.variables {
-            let mut lines = vec![variable.description.clone(), format!("type: {}", variable.kind.as_str())];
-            if let Some(value) = plan.variables.get(&variable.name) {
-                lines.push(format!("in this plan: {value}"));
-            }
-            for (selector, values) in &variable.when {
-                lines.push(format!("only with {selector} `{}`", values.join("` or `")));
-            }
-            let names: Vec<String> = variable.environment_names().collect();
-            lines.push(describe_environment(&names));
-            self.add("variable", &variable.name, lines, &variable.source);
+    fn add_variable(&mut self, plan: &Plan, target: &Target, variable: &Variable) {
+        let mut lines = vec![
+            format!("target {}: {}", target.name, variable.description),
+            format!("type: {}", variable.kind.as_str()),
+        ];
+        let value = plan.variables.get(&variable.name).filter(|_| plan.target.name == target.name);
+        lines.extend(value.map(|value| format!("in this plan: {value}")));
+        for (selector, values) in &variable.when {
+            lines.push(format!("only with {selector} `{}`", values.join("` or `")));
         }
-        for selector in &plan.target.selectors {
-            let mut lines = vec![selector.description.clone(), format!("default: {}", selector.default)];
-            lines.extend(
-                selector.values.iter().map(|value| format!("{}: {}", value.value, value.description)),
-            );
-            let names: Vec<String> =
-                selector.build_time.then(|| selector.packer_name()).into_iter().collect();
-            lines.push(describe_environment(&names));
-            self.add("variable", &selector.name, lines, &selector.source);
-        }
+        lines.push(format!("environment: {}", variable.environment_names().collect::<Vec<_>>().join(", ")));
+        self.add("variable", &variable.name, lines, &variable.source);
     }
-}
-
-fn describe_environment(names: &[String]) -> String {
-    if names.is_empty() {
-        return "part of the lock; the environment cannot set it".to_owned();
-    }
-    format!("not part of the lock; environment: {}", names.join(", "))
 }

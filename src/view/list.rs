@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 use crate::catalog::Catalog;
 use crate::cli::ListWhat;
 use crate::diagnostic::Result;
+use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
 use crate::render;
 
 use crate::catalog::Trees;
+
+use super::read_words;
 
 /// # Errors
 /// The catalog cannot be read, or the component is unknown.
@@ -21,6 +24,9 @@ pub fn list_entries(what: &ListWhat, trees: &Trees) -> Result<Rows> {
         ListWhat::Windows => list_windows(&trees.catalog),
         ListWhat::Networks => list_networks(&trees.catalog),
         ListWhat::Features => list_features(&trees.catalog),
+        ListWhat::Variables => list_variables(trees),
+        ListWhat::Steps => list_steps(trees),
+        ListWhat::Rules => list_rules(trees),
         ListWhat::Components { name: None } => list_components(&trees.catalog),
         ListWhat::Components { name: Some(name) } => list_versions(&trees.catalog, name),
     }
@@ -114,6 +120,54 @@ fn list_features(catalog: &Catalog) -> Result<Rows> {
         (json!(feature), line)
     });
     Ok(rows.collect())
+}
+
+fn list_variables(trees: &Trees) -> Result<Rows> {
+    let mut rows = Rows::new();
+    for name in trees.packer.list_folders("targets") {
+        let target = render::load_target(&trees.packer, &name)?;
+        for selector in &target.selectors {
+            let line = format!("{name:<10} {:<36} choice   {}", selector.name, selector.description);
+            rows.push((json!({ "target": name, "name": selector.name, "selector": selector }), line));
+        }
+        for variable in &target.variables {
+            let need = if variable.sensitive {
+                "secret"
+            } else if variable.required {
+                "required"
+            } else {
+                ""
+            };
+            let line = format!("{name:<10} {:<36} {need:<8} {}", variable.name, variable.description);
+            rows.push((json!({ "target": name, "name": variable.name, "variable": variable }), line));
+        }
+    }
+    Ok(rows)
+}
+
+fn list_steps(trees: &Trees) -> Result<Rows> {
+    let rows = read_steps(&trees.provisioners)?.into_iter().map(|(path, step)| {
+        let value = json!({
+            "name": step.id, "phase": step.phase, "summary": step.summary, "file": format!("provisioners/{path}"),
+            "when": step.when, "resources": step.resources.len(),
+        });
+        (value, format!("{:<20} {}", step.id, step.summary))
+    });
+    Ok(rows.collect())
+}
+
+/// Refusals of the catalog, then the codes of errors and warnings, and the rules of the machine model.
+fn list_rules(trees: &Trees) -> Result<Rows> {
+    let row = |kind: &str, name: &str, text: &str| {
+        (json!({ "name": name, "kind": kind, "text": text }), format!("{name:<28} {text}"))
+    };
+    let refusals = trees.catalog.load_rules()?.refusals.into_iter();
+    let mut rows: Rows = refusals.map(|rule| row("rule", &rule.id, &rule.reason)).collect();
+    let is_rule = |kind: &str| ["error", "refusal", "warning", "rule"].iter().any(|word| kind.contains(word));
+    for (kind, names) in read_words().into_iter().filter(|(kind, _)| is_rule(kind)) {
+        rows.extend(names.iter().map(|(name, meaning)| row(&kind, name, meaning)));
+    }
+    Ok(rows)
 }
 
 fn list_components(catalog: &Catalog) -> Result<Rows> {

@@ -1,0 +1,153 @@
+//! Names of the catalog that stand beside a plan: lines, releases, features, settings, vulnerabilities, keys.
+
+use crate::acquire::KnownKey;
+use crate::catalog::Trees;
+use crate::diagnostic::Result;
+use crate::model::kubernetes::{KubernetesLine, NameEntry};
+use crate::model::plan::Plan;
+use crate::model::windows::RegistrySetting;
+use crate::render::load_target;
+
+use super::{Explanation, Index, normalize_name};
+
+impl Index {
+    pub(super) fn add_pause(&mut self, plan: &Plan) {
+        let lines = vec![
+            "The image whose container holds a pod's network; its version is a component's: `--component \
+             pause=VERSION`"
+                .to_owned(),
+            format!("in this plan: {}", plan.pause),
+        ];
+        self.add("container image", "pause", lines.clone(), &plan.line.pause.source);
+        self.add_as(&plan.pause, "container image", "pause", lines, &plan.line.pause.source);
+    }
+
+    /// Settings of every Windows release.
+    pub(super) fn add_settings(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
+        for release in trees.catalog.windows_names() {
+            let windows = trees.catalog.load_windows_release(&release)?;
+            for setting in &windows.registry {
+                let mut lines = describe_setting(setting);
+                lines.push(format!("on Windows {release}"));
+                if plan.windows.release == release {
+                    lines.push("in this plan: set".to_owned());
+                }
+                self.add("windows setting", &setting.name, lines, &setting.source);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_catalog(&mut self, trees: &Trees) -> Result<()> {
+        let catalog = &trees.catalog;
+        for minor in catalog.kubernetes_minors() {
+            self.add_line(&catalog.load_kubernetes_line(minor)?);
+        }
+        for name in catalog.windows_names() {
+            let windows = catalog.load_windows_release(&name)?;
+            let mut lines = vec![format!("{} (build {})", windows.title, windows.build)];
+            lines.extend(windows.kubernetes.iter().map(|support| format!("Kubernetes {}", support.versions)));
+            self.add("windows release", &name, lines, &windows.source);
+        }
+        for feature in catalog.load_features()? {
+            let mut lines = vec![feature.summary.clone()];
+            lines.extend(Some(feature.reason).filter(|reason| !reason.is_empty()));
+            lines.push(format!("add it with `--feature {}`", feature.name));
+            self.add("feature", &feature.name, lines, &feature.source);
+        }
+        for name in trees.packer.list_folders("targets") {
+            let target = load_target(&trees.packer, &name)?;
+            let source = format!("packer/targets/{name}/target.json");
+            self.add("target", &name, vec![target.title.clone()], &source);
+        }
+        for group in catalog.load_contents()?.groups {
+            self.add("group of components", &group.name, vec![group.reason.clone()], &group.source);
+        }
+        for check in catalog.load_cluster_index()?.checks {
+            self.add("conformance check", &check.id, vec![check.title.clone()], &check.source);
+        }
+        for key in catalog.tree().read_json::<Vec<KnownKey>>("trust/keys.json")?.unwrap_or_default() {
+            self.add("key", &key.name, vec![format!("fingerprint {}", key.fingerprint)], &key.source);
+        }
+        self.add_support(trees)
+    }
+
+    fn add_line(&mut self, line: &KubernetesLine) {
+        let windows: Vec<&str> = line.windows.iter().map(|windows| windows.value.as_str()).collect();
+        let mut lines =
+            vec![format!("latest release {}", line.latest), format!("windows {}", windows.join(", "))];
+        lines.extend(
+            line.runtimes.iter().map(|runtime| format!("runtime {}: {}", runtime.name, runtime.reason)),
+        );
+        lines.extend(
+            line.host_access.iter().map(|access| format!("host access {}: {}", access.name, access.reason)),
+        );
+        self.add("kubernetes line", &line.minor.to_string(), lines.clone(), &line.source);
+        for release in &line.patches {
+            self.add_as(
+                release.as_str(),
+                "kubernetes line",
+                &line.minor.to_string(),
+                lines.clone(),
+                &line.source,
+            );
+        }
+    }
+
+    fn add_support(&mut self, trees: &Trees) -> Result<()> {
+        let support = trees.catalog.load_support()?;
+        for runtime in &support.runtimes {
+            let lines = vec![format!("Kubernetes {}: {}", runtime.kubernetes, runtime.reason)];
+            self.add("runtime", &runtime.name, lines, &runtime.source);
+        }
+        for access in &support.host_access {
+            let lines = vec![format!("Kubernetes {}: {}", access.kubernetes, access.reason)];
+            self.add("host access", &access.name, lines, &access.source);
+        }
+        for fix in &support.security {
+            let fixed: Vec<String> = fix.fixed.iter().map(ToString::to_string).collect();
+            let lines = vec![format!("vulnerability of the kubelet, fixed in {}", fixed.join(", "))];
+            self.add("vulnerability", &fix.cve, lines, &fix.source);
+        }
+        Ok(())
+    }
+}
+
+fn describe_setting(setting: &RegistrySetting) -> Vec<String> {
+    let data = serde_json::to_string(&setting.data).unwrap_or_default();
+    let mut lines = vec![format!("{} = {data} in {}", setting.name, setting.key)];
+    lines
+        .extend(setting.since.as_ref().map(|since| format!("read by Windows from the update of {since} on")));
+    lines.extend(setting.conflict.as_ref().map(|conflict| format!("conflict: {conflict}")));
+    lines
+}
+
+/// A flag, gate or configuration field of the Windows programs. The table is large, and read for a name that is
+/// nothing else.
+pub(super) fn find_program_name(trees: &Trees, name: &str) -> Result<Option<Vec<Explanation>>> {
+    let table = trees.catalog.load_programs()?;
+    let name = normalize_name(name);
+    let mut found = Vec::new();
+    let mut collect = |kind: &'static str, program: &str, entries: &[NameEntry<'_>]| {
+        for entry in entries.iter().filter(|entry| entry.name.to_lowercase() == name) {
+            let until = entry.until.map_or_else(String::new, |until| format!(" to {until}"));
+            found.push(Explanation {
+                kind,
+                name: entry.name.to_string(),
+                lines: vec![
+                    format!("{program}: Kubernetes {}{until}", entry.since),
+                    "not set by imagegen".to_owned(),
+                ],
+                source: table.source.clone(),
+            });
+        }
+    };
+    for (program, entries) in &table.programs {
+        collect("flag", program, &entries.flags);
+        collect("gate", program, &entries.feature_gates);
+    }
+    for (configuration, entries) in &table.configuration {
+        collect("field", configuration, entries);
+    }
+    Ok((!found.is_empty()).then_some(found))
+}

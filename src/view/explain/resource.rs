@@ -1,0 +1,78 @@
+//! Resources of the guest plan, by their names and by the names that they give to things of Windows.
+
+use serde_json::Value;
+
+use crate::machine::Machine;
+use crate::model::resource::Resource;
+use crate::model::step::{Step, StepResource};
+
+use super::Index;
+
+/// Properties that name a thing of Windows.
+const NAMING: &[&str] = &["name", "path", "valueName"];
+
+impl Index {
+    /// Things of the predicted machine: members of archives, folders of installers, files of later programs.
+    pub(super) fn add_machine(&mut self, machine: &Machine) {
+        for placed in machine.resources.values() {
+            let value = serde_json::to_value(&placed.kind).unwrap_or_default();
+            let kind = value["type"].as_str().unwrap_or_default();
+            let lines = vec![format!("{kind} of {}", placed.origin.resource)];
+            let source = format!("derived: step {} of the plan", placed.origin.step);
+            for path in collect_paths(&value["properties"]) {
+                self.add("path", path, lines.clone(), &source);
+            }
+        }
+    }
+
+    pub(super) fn add_resource(&mut self, resource: &Resource, source: &str) {
+        let value = serde_json::to_value(resource).unwrap_or_default();
+        let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        let mut lines = vec![format!("{} of step {}", text("type"), resource.step)];
+        let scope = value["scope"].as_str().unwrap_or("node");
+        lines.push(format!("phase {}, scope {scope}", text("phase")));
+        let properties = value["properties"].as_object().into_iter().flatten();
+        lines.extend(properties.map(|(name, value)| format!("{name}: {}", shorten_value(value))));
+        let mut keys = vec![resource.name.clone()];
+        keys.extend(resource.name.split_once('/').map(|(_, short)| short.to_owned()));
+        keys.extend(NAMING.iter().filter_map(|key| value["properties"][key].as_str()).map(str::to_owned));
+        for key in keys {
+            self.add_as(&key, "resource", &resource.name, lines.clone(), source);
+        }
+    }
+}
+
+impl Index {
+    /// A resource that this plan may lack, by the names that are the same in every plan.
+    pub(super) fn add_step_resource(&mut self, step: &Step, resource: &StepResource) {
+        let property = |key: &&str| resource.properties.get(*key).and_then(Value::as_str);
+        let names = NAMING.iter().filter_map(property).chain([resource.name.as_str()]);
+        let lines = vec![format!("{} of step {}", resource.kind, step.id), step.summary.clone()];
+        for name in names.filter(|name| !name.contains("{{")) {
+            self.add_as(name, "step resource", &resource.name, lines.clone(), &resource.source);
+        }
+    }
+}
+
+/// Paths at any depth: members of an archive have their own.
+fn collect_paths(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Object(entries) => {
+            let own = entries.get("path").and_then(Value::as_str);
+            own.into_iter().chain(entries.values().flat_map(collect_paths)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(collect_paths).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A value in one line; of a long text the beginning.
+fn shorten_value(value: &Value) -> String {
+    const LONGEST: usize = 100;
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let line = text.lines().next().unwrap_or_default();
+    if line.len() == text.len() && line.chars().count() <= LONGEST {
+        return text;
+    }
+    format!("{}… ({} characters)", line.chars().take(LONGEST).collect::<String>(), text.chars().count())
+}

@@ -1,0 +1,67 @@
+//! Words that the program itself prints: codes of errors and warnings, rules, proofs, verdicts, phases.
+
+use std::collections::BTreeMap;
+
+use super::Index;
+
+const NAMES: &str = include_str!("../names.json");
+
+type Sections = BTreeMap<String, BTreeMap<String, String>>;
+
+/// Kind → name → meaning.
+///
+/// # Panics
+/// Never: the file is part of the program, and a test reads it.
+#[must_use]
+pub fn read_words() -> Sections {
+    serde_json::from_str(NAMES).expect("src/view/names.json has texts in two levels")
+}
+
+impl Index {
+    pub(super) fn add_words(&mut self) {
+        for (kind, names) in read_words() {
+            for (name, meaning) in names {
+                self.add(find_kind(&kind), &name, vec![meaning], "derived: defined by imagegen");
+            }
+        }
+    }
+}
+
+/// The section's title as an explanation holds it.
+fn find_kind(title: &str) -> &'static str {
+    const KINDS: &[&str] = &[
+        "refusal",
+        "warning",
+        "download error",
+        "verification error",
+        "archive error",
+        "bundle error",
+        "catalog error",
+        "rule of the machine model",
+        "proof",
+        "verdict",
+        "confidence",
+        "delivery",
+        "phase",
+        "scope",
+        "doctor check",
+    ];
+    KINDS.iter().find(|kind| **kind == title).unwrap_or(&"word")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_have_their_kinds_and_names_their_order() {
+        let raw: serde_json::Value = serde_json::from_str(NAMES).expect("JSON");
+        for (kind, names) in raw.as_object().expect("sections") {
+            assert_ne!(find_kind(kind), "word", "{kind}");
+            for (name, meaning) in names.as_object().expect("names") {
+                let meaning = meaning.as_str().expect("text");
+                assert!(meaning.ends_with('.') && meaning.len() < 160, "{name}: {meaning}");
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Every name that the program prints can be explained.
+
+use std::collections::BTreeSet;
+
+use imagegen::cli::{SelectionArgs, SourceArgs};
+use imagegen::machine::Rule;
+use imagegen::model::choice::{Delivery, HostAccess, Runtime};
+use imagegen::model::evidence::ProofKind;
+use imagegen::selection::read_sources;
+use imagegen::view::{index_names, read_words};
+use regex_lite::Regex;
+use serde_json::Value;
+
+use crate::support::{Test, files, root};
+
+/// Selections whose names are walked: targets, runtimes, networks and ages.
+const SELECTIONS: &[(&str, &str, &[&str])] = &[
+    ("azure", "1.36.4", &[]),
+    ("azure", "1.20.0", &[]),
+    ("host", "1.24.17", &["gmsa", "hyper-v"]),
+    ("qemu", "1.30.0", &["smb", "crash-dumps"]),
+];
+
+fn selection(target: &str, kubernetes: &str, features: &[&str]) -> SelectionArgs {
+    SelectionArgs {
+        target: Some(target.to_owned()),
+        k8s: Some(kubernetes.to_owned()),
+        features: features.iter().map(|name| (*name).to_owned()).collect(),
+        ..SelectionArgs::default()
+    }
+}
+
+fn print_json(line: &str) -> Value {
+    let ran = Test::new().line(line).line("--format json").run();
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{line}: {error}\n{}", ran.stderr))
+}
+
+/// Values of these keys anywhere in a value.
+fn collect_values(value: &Value, keys: &[&str], names: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                if let (true, Some(text)) = (keys.contains(&key.as_str()), value.as_str()) {
+                    names.insert(text.to_owned());
+                }
+                collect_values(value, keys, names);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_values(item, keys, names)),
+        _ => {}
+    }
+}
+
+/// What `plan` prints: components, groups, steps, variables, warnings, and the resources of the machine.
+fn names_of_plan(flags: &str) -> BTreeSet<String> {
+    let plan = print_json(&format!("plan {flags}"));
+    let mut names = BTreeSet::new();
+    collect_values(&plan["components"], &["component", "confidence"], &mut names);
+    for row in
+        plan["components"].as_array().expect("groups").iter().chain(plan["steps"].as_array().expect("steps"))
+    {
+        names.extend(row["name"].as_str().or(row["id"].as_str()).map(str::to_owned));
+    }
+    for warning in plan["warnings"].as_array().expect("warnings") {
+        names.insert(warning["id"].as_str().expect("id").to_owned());
+        names.extend(warning["subject"].as_str().filter(|it| it.starts_with("CVE-")).map(str::to_owned));
+    }
+    names.extend(plan["selection"]["variables"].as_object().into_iter().flat_map(|it| it.keys().cloned()));
+    let missing = plan["missing"].as_array().expect("missing").iter();
+    names.extend(
+        missing
+            .flat_map(|it| it["names"].as_array().expect("names"))
+            .map(|it| it.as_str().expect("name").to_owned()),
+    );
+    names.insert(plan["pause"].as_str().expect("pause").to_owned());
+    let state = print_json(&format!("plan {flags} --state"));
+    collect_values(&state["resources"], &["resource", "step", "path"], &mut names);
+    names
+}
+
+#[test]
+fn names_of_plans_are_explained() {
+    let trees = read_sources(&SourceArgs::default()).expect("trees");
+    for (target, kubernetes, features) in SELECTIONS {
+        let (index, _) = index_names(&selection(target, kubernetes, features), &trees).expect("index");
+        let features: Vec<String> = features.iter().map(|name| format!("--feature {name}")).collect();
+        let flags = format!("--target {target} --k8s {kubernetes} {}", features.join(" "));
+        let names = names_of_plan(&flags);
+        assert!(names.len() > 60, "{flags}: {names:?}");
+        let unknown: Vec<&String> = names.iter().filter(|name| index.find(name).is_none()).collect();
+        assert!(unknown.is_empty(), "{flags}: {unknown:#?}");
+    }
+}
+
+#[test]
+fn names_of_lists_and_words_are_explained() {
+    let trees = read_sources(&SourceArgs::default()).expect("trees");
+    let (index, _) = index_names(&SelectionArgs::default(), &trees).expect("index");
+    let mut names = BTreeSet::new();
+    for what in [
+        "targets",
+        "kubernetes",
+        "windows",
+        "networks",
+        "features",
+        "variables",
+        "steps",
+        "rules",
+        "components",
+    ] {
+        let rows = print_json(&format!("list {what}"));
+        let rows = rows.as_array().expect("rows");
+        assert!(rows.len() > 2, "{what}");
+        let name = |row: &Value| {
+            ["name", "minor", "release"].iter().find_map(|key| row[key].as_str().map(str::to_owned))
+        };
+        names.extend(rows.iter().map(|row| name(row).unwrap_or_else(|| panic!("{what}: {row}"))));
+    }
+    collect_values(&print_json("conformance --k8s 1.36.4"), &["id"], &mut names);
+    collect_values(
+        &print_json("doctor --target azure --k8s 1.36.4 --store store")["checks"],
+        &["name"],
+        &mut names,
+    );
+    names.extend(Rule::ALL.iter().map(ToString::to_string));
+    names.extend(ProofKind::ALL.iter().map(|kind| kind.as_str().to_owned()));
+    names.extend(Delivery::ALL.iter().map(ToString::to_string));
+    names.extend(Runtime::ALL.iter().map(ToString::to_string));
+    names.extend(HostAccess::ALL.iter().map(ToString::to_string));
+    names.insert("pause".to_owned());
+    let unknown: Vec<&String> = names.iter().filter(|name| index.find(name).is_none()).collect();
+    assert!(unknown.is_empty(), "{unknown:#?}");
+    for entry in index.entries() {
+        assert!(!entry.lines.is_empty() && !entry.source.is_empty(), "{} {}", entry.kind, entry.name);
+    }
+}
+
+/// The codes in the sources, found where errors are made.
+fn codes_of_sources() -> BTreeSet<String> {
+    let makers = [
+        r#"(?:Finding|ProofError|HttpError)::new\(\s*"([a-z0-9-]+)""#,
+        r#"(?:refuse_entry|build_finding|\badd_error|\badd_warning|report\.error|report\.warning)\(\s*"([a-z0-9-]+)""#,
+        r#"\b[a-z0-9]+_error\(\s*"([a-z0-9]+-[a-z0-9-]+)""#,
+        r#"Warning \{\s*id: "([a-z0-9-]+)""#,
+        r#"(?s)\brefuse\(\s*"([a-z0-9]+-[a-z0-9-]+)""#,
+        r#"Self::\w+(?:\(_\)| \{ \.\. \})? => "([a-z0-9-]+)""#,
+    ]
+    .map(|pattern| Regex::new(pattern).expect("pattern"));
+    let mut codes = BTreeSet::new();
+    for (name, bytes) in files(&root().join("src")) {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = text.split("#[cfg(test)]").next().expect("text");
+        // The last pattern is of matches that give a code; other matches give other words.
+        let makers = if name == "fetch/error.rs" { &makers[..] } else { &makers[..makers.len() - 1] };
+        for maker in makers {
+            codes.extend(maker.captures_iter(text).map(|found| found[1].to_owned()));
+        }
+    }
+    codes
+}
+
+#[test]
+fn codes_of_errors_are_explained() {
+    let words = read_words();
+    let known: BTreeSet<&String> = words.values().flat_map(|names| names.keys()).collect();
+    let codes = codes_of_sources();
+    assert!(codes.len() > 150, "{}", codes.len());
+    let unknown: Vec<&String> = codes.iter().filter(|code| !known.contains(code)).collect();
+    assert!(unknown.is_empty(), "add these to src/view/names.json: {unknown:#?}");
+    let printed = Regex::new(r"\[([a-z]+(?:-[a-z0-9]+)*)\]").expect("pattern");
+    let rules = print_json("list rules");
+    let mut names = BTreeSet::new();
+    collect_values(&rules, &["name"], &mut names);
+    for (file, bytes) in files(&root().join("tests/golden/messages")) {
+        for found in printed.captures_iter(&String::from_utf8_lossy(&bytes)) {
+            assert!(names.contains(&found[1]), "{file}: [{}]", &found[1]);
+        }
+    }
+}
+
+#[test]
+fn help_and_readme_examples_of_explain_work() {
+    for name in
+        ["containerd", "--windows-priorityclass", "EnableCompartmentNamespace", "component-range", "pause"]
+    {
+        let ran = Test::new().args(["explain", name]).succeeds();
+        assert!(ran.stdout.contains("source: "), "{name}: {}", ran.stdout);
+    }
+    // A flag that imagegen does not set, and a name that is none.
+    let ran = Test::new().args(["explain", "--v"]).succeeds();
+    assert!(ran.stdout.contains("not set by imagegen"), "{}", ran.stdout);
+    Test::new().line("explain containrd").fails(3, &["did you mean `containerd`?"]);
+    let ran = Test::new().line("explain qqqqqqqqqqqq").fails(3, &["`imagegen list` shows"]);
+    assert!(!ran.stderr.contains("names are known"), "{}", ran.stderr);
+}
