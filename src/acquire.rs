@@ -207,7 +207,7 @@ pub fn pin_plan(plan: &mut Plan, scope: PinScope, acquirer: &Acquirer<'_>) -> Re
 /// # Errors
 /// An artifact or a user's file cannot be fetched or proven.
 pub fn prove_plan(
-    admitted: Admitted,
+    mut admitted: Admitted,
     earlier: &[VerifiedArtifact],
     acquirer: &Acquirer<'_>,
 ) -> Result<ProvenPlan> {
@@ -215,9 +215,10 @@ pub fn prove_plan(
     let known = |artifact: &PlannedArtifact| earlier.iter().find(|known| known.artifact() == artifact);
     let open: Vec<&PlannedArtifact> = plan.artifacts().filter(|artifact| known(artifact).is_none()).collect();
     let mut fresh = acquirer.prove_artifacts(&open, ProofScope::Bytes)?.into_iter();
-    let artifacts =
+    let artifacts: Vec<VerifiedArtifact> =
         plan.artifacts().filter_map(|artifact| known(artifact).cloned().or_else(|| fresh.next())).collect();
     let user_files = acquirer.fetch_user_files(&plan.selection)?;
+    admitted.record_members(artifacts.iter().map(VerifiedArtifact::artifact));
     Ok(ProvenPlan { admitted, artifacts, user_files })
 }
 

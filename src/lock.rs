@@ -151,6 +151,18 @@ impl PinnedPlan {
         &self.plan
     }
 
+    /// What was read in archives of these very digests.
+    pub(crate) fn record_members<'a>(&mut self, proven: impl Iterator<Item = &'a PlannedArtifact>) {
+        for proven in proven {
+            let planned = self.plan.groups.iter_mut().flat_map(|group| &mut group.artifacts);
+            for artifact in planned.chain(&mut self.lock.artifacts) {
+                if artifact.component == proven.component && artifact.digests == proven.digests {
+                    artifact.members.clone_from(&proven.members);
+                }
+            }
+        }
+    }
+
     #[must_use]
     pub fn lock(&self) -> &Lock {
         &self.lock
@@ -303,6 +315,9 @@ impl Lock {
                 artifact.digests.clone_from(&locked.digests);
                 artifact.evidence.clone_from(&locked.evidence);
                 artifact.size = artifact.size.or(locked.size);
+            }
+            if artifact.digests == locked.digests {
+                artifact.adopt_member_digests(&locked.members);
             }
         }
         plan.drop_pin_warnings();

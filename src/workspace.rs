@@ -63,6 +63,15 @@ pub struct Written {
     pub digests: BTreeMap<String, String>,
 }
 
+/// Where the workspace of a plan is written.
+#[must_use]
+pub fn workspace_folder(plan: &Plan, workspace: &WorkspaceArgs) -> PathBuf {
+    workspace.out.clone().unwrap_or_else(|| {
+        let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
+        Path::new("imagegen-out").join(name)
+    })
+}
+
 /// Everything up to the workspace on disk. The plan is resolved, folded and rendered whole before
 /// the first file is written.
 ///
@@ -77,10 +86,7 @@ pub fn write_workspace(
 ) -> Result<Written> {
     let (guest, _) = predict_machine(plan, trees)?;
     let rendered = render::render_workspace(plan, lock, &guest, &trees.packer, &trees.provisioners)?;
-    let folder = workspace.out.clone().unwrap_or_else(|| {
-        let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
-        Path::new("imagegen-out").join(name)
-    });
+    let folder = workspace_folder(plan, workspace);
     // The same lock gives the same archive, so an older one is no loss.
     let archive = render::archive_names(plan);
     let traces: Vec<&str> = bake::TRACES.iter().copied().chain(archive.iter().map(String::as_str)).collect();

@@ -95,6 +95,27 @@ function Write-TextFile {
     Move-Partial -Target $Path
 }
 
+# The digest that a member had when its archive was verified; nothing where the plan was made without its bytes.
+function Get-MemberDigest {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Item)
+    $property = $Item.PSObject.Properties['sha256']
+    if ($null -ne $property) { $property.Value }
+}
+
+# What was verified is what was unpacked, whatever the archive says to another reader.
+function Confirm-Member {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Item, [Parameter(Mandatory)] [string] $Partial)
+    $pinned = Get-MemberDigest -Item $Item
+    if ($null -eq $pinned) { return }
+    $found = Get-Digest -Path $Partial
+    if ($found -cne $pinned) {
+        [IO.File]::Delete($Partial)
+        throw "$($Item.member): the digest of the unpacked file is $found, pinned is $pinned"
+    }
+}
+
 function Copy-ZipMember {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Archive, [Parameter(Mandatory)] [object[]] $Members)
@@ -107,6 +128,7 @@ function Copy-ZipMember {
             if ($null -eq $entry) { throw "$Archive holds no $($item.member)" }
             $partial = New-Partial -Target $item.path
             [IO.Compression.ZipFileExtensions]::ExtractToFile($entry, $partial, $true)
+            Confirm-Member -Item $item -Partial $partial
             Move-Partial -Target $item.path
         }
     } finally {
@@ -126,7 +148,9 @@ function Copy-TarMember {
         foreach ($item in $Members) {
             $found = "$folder/$($item.member)"
             if (-not [IO.File]::Exists($found)) { throw "$Archive holds no $($item.member)" }
-            [IO.File]::Copy($found, (New-Partial -Target $item.path), $true)
+            $partial = New-Partial -Target $item.path
+            [IO.File]::Copy($found, $partial, $true)
+            Confirm-Member -Item $item -Partial $partial
             Move-Partial -Target $item.path
         }
     } finally {

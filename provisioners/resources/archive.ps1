@@ -8,7 +8,9 @@ function Get-archiveResource {
     $known = ConvertTo-Splat -InputObject $record.members
     $intact = @(foreach ($item in $members) {
         $found = Get-Digest -Path $item.path
-        if ($null -ne $found -and $found -ceq $known[$item.path]) { $item }
+        $pinned = Get-MemberDigest -Item $item
+        if ($null -eq $pinned) { $pinned = $known[$item.path] }
+        if ($null -ne $found -and $found -ceq $pinned) { $item }
     })
     @{ digest = $record.digest; members = $intact }
 }

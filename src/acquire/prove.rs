@@ -6,6 +6,7 @@
 mod authenticode;
 mod bundles;
 mod error;
+mod members;
 mod signatures;
 
 use std::collections::BTreeMap;
@@ -136,6 +137,7 @@ pub fn prove_artifact(
     authenticode::check_authenticode(artifact, fetched, trust.roots, trust.now, &mut found)?;
     require_evidence(artifact, &found, trust.policy)?;
     let mut artifact = artifact.clone();
+    members::digest_members(&mut artifact, fetched)?;
     if !artifact.is_pinned() {
         artifact.digests = collect_digests(&artifact, fetched, &found);
     }

@@ -118,7 +118,7 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
         .kind
         .archive_format()
         .ok_or_else(|| malformed("a tool is published as an archive".to_owned()))?;
-    let wanted = Wanted::from_names(artifact.members.iter().map(|member| &member.member));
+    let wanted = Wanted::from_names(artifact.members.iter().map(|member| member.member.as_str()));
     let file = fs::open_file(verified.fetched().path())?;
     let mut programs = Vec::new();
     archive::read_members(file, format, &wanted, &Limits::default(), &mut |entry, content| {

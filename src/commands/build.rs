@@ -11,7 +11,7 @@ use crate::scripts::use_scripts;
 use crate::selection::{read_sources, resolve_bake_plan, resolve_locked_plan};
 use crate::trust::admit;
 use crate::ui::Printer;
-use crate::workspace::{BundleOutput, Written, list_media, write_workspace};
+use crate::workspace::{BundleOutput, list_media, workspace_folder, write_workspace};
 
 use super::render::print_workspace;
 
@@ -36,13 +36,10 @@ pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printe
     let packs = plan.target.image().is_none();
     let downloads = packs && plan.delivery != Delivery::Media;
     // Nothing that could be installed is written before a policy has seen the bytes.
-    let write = |plan: &Plan| -> Result<Written> {
-        let written = write_workspace(plan, &Lock::from_plan(plan), &args.workspace, &trees, printer)?;
-        printer.print_note(&format!("workspace: {}", written.folder.display()));
-        Ok(written)
-    };
+    let write = |plan: &Plan| write_workspace(plan, &Lock::from_plan(plan), &args.workspace, &trees, printer);
     let needs_bytes = plan.policy.is_some() && needs_proofs(&plan, PinScope::Needed, &policy);
     let early = if plan.policy.is_some() { None } else { Some(write(&plan)?) };
+    printer.print_note(&format!("workspace: {}", workspace_folder(&plan, &args.workspace).display()));
     let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
     if downloads && !needs_bytes {
         // The machine itself downloads, and checks every digest.
@@ -52,7 +49,8 @@ pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printe
     let fetcher = open()?;
     let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
     let proven = prove_plan(admitted, &earlier, &acquirer)?;
-    let written = early.map_or_else(|| write(proven.plan()), Ok)?;
+    // The archives were read: now the plan has the digests of their members.
+    let written = write(proven.plan())?;
     if packs {
         let media = if downloads { Vec::new() } else { list_media(&proven) };
         return print_archive(&written.pack_archive(proven.plan(), &media)?, printer);

@@ -155,7 +155,11 @@ impl<'a> Renderer<'a> {
             .iter()
             .map(|member| match (member.get("member"), member.get("file").and_then(Value::as_str)) {
                 (Some(name), Some(file)) => {
-                    Ok(json!({ "member": name, "path": format!("{folder}\\{file}") }))
+                    let mut placed = json!({ "member": name, "path": format!("{folder}\\{file}") });
+                    if let Some(digest) = member.get("sha256") {
+                        placed["sha256"] = digest.clone();
+                    }
+                    Ok(placed)
                 }
                 _ => Err(format!("`{path}.members` is not a list of members")),
             })

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::model::evidence::ProofKind;
+use crate::model::member::MemberName;
 use crate::model::plan::PlannedArtifact;
 use crate::model::selection::ImageDefinition;
 
@@ -11,7 +12,7 @@ use super::Lock;
 /// Fields that differ, as a reader finds them. What was proven is a record that the digests stand for; a size
 /// that nobody states beforehand comes with it.
 pub(super) fn list_differences(locked: &Lock, fresh: &Lock) -> Vec<String> {
-    let (locked, fresh) = (without_records(locked, fresh), without_records(fresh, fresh));
+    let (locked, fresh) = (without_records(locked, fresh, fresh), without_records(fresh, fresh, locked));
     let mut found = Vec::new();
     compare("", &locked, &fresh, &mut found);
     found
@@ -25,13 +26,21 @@ pub(super) fn list_selection_changes(locked: &ImageDefinition, fresh: &ImageDefi
     found
 }
 
-fn without_records(lock: &Lock, fresh: &Lock) -> Value {
+fn without_records(lock: &Lock, fresh: &Lock, other: &Lock) -> Value {
     let mut lock = lock.clone();
     for artifact in &mut lock.artifacts {
         artifact.evidence.clear();
         let same = fresh.artifacts.iter().find(|it| it.component == artifact.component);
         if same.is_some_and(|it| it.size.is_none()) {
             artifact.size = None;
+        }
+        // A member's digest follows from its archive's: it is there where the archive was read.
+        let other = other.artifacts.iter().find(|it| it.component == artifact.component);
+        let known = |name: &MemberName| {
+            other.is_some_and(|it| it.members.iter().any(|it| it.member == *name && it.sha256.is_some()))
+        };
+        for member in artifact.members.iter_mut().filter(|member| !known(&member.member)) {
+            member.sha256 = None;
         }
     }
     serde_json::to_value(&lock).unwrap_or_default()

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::evidence::ProofKind;
 use super::kubernetes::ComponentChoice;
 use super::line::Minor;
+use super::member::{MemberFile, MemberName};
 use super::resource::ArchiveFormat;
 use super::step::When;
 use super::upstream::Upstream;
@@ -116,9 +117,13 @@ impl PayloadKind {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Member {
     /// Name inside the archive; placeholders as in URLs.
-    pub member: String,
+    pub member: MemberName,
     /// File name that images use.
-    pub file: String,
+    pub file: MemberFile,
+    /// SHA-256 of the member's bytes: compared when the archive is read, and again in the guest after
+    /// unpacking. A lock records it where the archive was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Sha256>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

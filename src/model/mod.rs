@@ -10,6 +10,7 @@ pub mod image_version;
 pub mod json;
 pub mod kubernetes;
 pub mod line;
+pub mod member;
 pub mod names;
 pub mod nonempty;
 pub mod overrides;

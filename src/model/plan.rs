@@ -203,6 +203,14 @@ impl PlannedArtifact {
         !self.digests.is_empty()
     }
 
+    /// Digests of members that nothing else states, from a record of the same archive.
+    pub fn adopt_member_digests(&mut self, recorded: &[Member]) {
+        for member in &mut self.members {
+            let same = recorded.iter().find(|it| it.member == member.member && it.file == member.file);
+            member.sha256 = member.sha256.take().or_else(|| same?.sha256.clone());
+        }
+    }
+
     /// The digest that the guest checks.
     #[must_use]
     pub fn digest(&self) -> Option<&PinnedDigest> {

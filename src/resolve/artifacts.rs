@@ -57,8 +57,8 @@ pub fn plan_tool(
     for release in &mut own.releases {
         release.url = release.url.fill_placeholders(|text| platform.fill(text));
         for member in &mut release.members {
-            member.member = platform.fill(&member.member);
-            member.file = platform.fill(&member.file);
+            member.member = member.member.fill_placeholders(|text| platform.fill(text));
+            member.file = member.file.fill_placeholders(|text| platform.fill(text));
         }
     }
     let (artifact, _) = plan_artifact(&own, version, overrides)?;
@@ -149,7 +149,10 @@ fn fill_members(release: &Release, version: &Version) -> Vec<Member> {
     release
         .members
         .iter()
-        .map(|member| Member { member: fill(&member.member, version), file: member.file.clone() })
+        .map(|member| Member {
+            member: member.member.fill_placeholders(|text| fill(text, version)),
+            ..member.clone()
+        })
         .collect()
 }
 
@@ -232,7 +235,7 @@ mod tests {
         let artifact = planned("1.1.0");
         assert_eq!(artifact.url.public_url(), "https://x.example/v1.1.0/t-1_1_0.zip");
         assert_eq!(artifact.file, "t-1_1_0.zip");
-        assert_eq!(artifact.members[0].member, "t-1.1.0/t.exe");
+        assert_eq!(artifact.members[0].member.as_str(), "t-1.1.0/t.exe");
         assert_eq!(artifact.size, Some(7));
         let lengths: Vec<usize> =
             artifact.digests.iter().map(|digest| digest.digest.as_str().len()).collect();

@@ -108,7 +108,7 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
     if let Some(members) = &over.members {
         artifact.members.clone_from(members);
         for member in &mut artifact.members {
-            member.member = fill(&member.member, &artifact.version);
+            member.member = member.member.fill_placeholders(|text| fill(text, &artifact.version));
         }
     }
     override_proofs(artifact, over);

@@ -49,6 +49,11 @@ impl Admitted {
     pub fn pinned(&self) -> &PinnedPlan {
         &self.0
     }
+
+    /// Digests of members that follow from the admitted digests of their archives.
+    pub(crate) fn record_members<'a>(&mut self, proven: impl Iterator<Item = &'a PlannedArtifact>) {
+        self.0.record_members(proven);
+    }
 }
 
 /// The gate between a pinned plan and its bytes.
@@ -168,7 +173,7 @@ fn is_met(
         used.clone_from(&subject.programs);
     }
     let covered = |program: &&str| {
-        let members = artifact.members.iter().filter(|member| member.file == **program);
+        let members = artifact.members.iter().filter(|member| *member.file == **program);
         let mut names = members.map(|member| format!("{}!{}", artifact.file, member.member));
         names.any(|name| evidence.iter().any(|proof| holds(proof) && proof.subject == name))
     };

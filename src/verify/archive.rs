@@ -15,6 +15,7 @@ mod zip;
 use std::io::{Read, Seek, SeekFrom};
 
 use super::ProofError;
+use crate::model::member::LONGEST_PATH;
 use crate::model::resource::ArchiveFormat;
 
 pub use glob::matches_glob;
@@ -36,7 +37,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { entries: 20_000, entry: 4 << 30, total: 8 << 30, ratio: 250, path: 259 }
+        Self { entries: 20_000, entry: 4 << 30, total: 8 << 30, ratio: 250, path: LONGEST_PATH }
     }
 }
 

@@ -494,6 +494,40 @@ function Test-TimeLimit {
 }
 
 # Each defect is refused with exit code 2 and leaves the machine as it was.
+# The digests of members that a build records after it has read the archives.
+function Add-MemberDigest {
+    param($Content)
+    foreach ($resource in $Content.resources) {
+        if ($resource.type -ne 'archive') { continue }
+        foreach ($item in $resource.properties.members) {
+            $bytes = Get-Bytes -Text "$($item.member) of $($resource.properties.url)"
+            $hash = [Security.Cryptography.SHA256]::HashData($bytes)
+            $digest = [Convert]::ToHexString($hash).ToLowerInvariant()
+            $item | Add-Member -NotePropertyName 'sha256' -NotePropertyValue $digest
+        }
+    }
+}
+
+# What was verified is what is unpacked: an archive of the pinned digest whose member has other bytes is refused.
+function Test-Member {
+    param([string] $Source)
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        Add-MemberDigest -Content $content
+    }
+    Assert-Run -Name 'members of the planned digests' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        Add-MemberDigest -Content $content
+        $archive = @($content.resources | Where-Object { $_.type -eq 'archive' })[0]
+        @($archive.properties.members)[0].sha256 = '0' * 64
+    }
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a member with other bytes is refused' -Run $run -Code 1 -Text 'the unpacked file is'
+    $left = @(Get-Partial -World $world)
+    Assert-That -Name 'no such member stays' -Holds ($left.Count -eq 0) -Detail $left
+}
+
 function Test-Refusal {
     param([string] $Source)
     $edits = @{
@@ -624,6 +658,7 @@ try {
     Test-Download -Source $own
     Test-LockedFile -Source $own
     Test-Media -Source $own
+    Test-Member -Source $own
     Test-Prepare -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own

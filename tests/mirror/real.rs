@@ -2,17 +2,16 @@
 //! nobody signed, out of a wheel and an npm package.
 
 use std::collections::BTreeSet;
-use std::io::{Cursor, Write as _};
+use std::io::Cursor;
 use std::path::Path;
 use std::process::Command;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use imagegen::embedded::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::{Site, proven};
 use crate::authenticode::wheels::{DEBUGPY, MSVC_RUNTIME, Wheel, cached, wheel};
+use crate::support::archives::{tar_gz, zip};
 use crate::support::program;
 
 /// A build tool in C++.
@@ -75,26 +74,6 @@ fn npm() -> Option<Vec<u8>> {
         }
     }
     panic!("{package} holds no program")
-}
-
-fn tar_gz(files: &[(String, &[u8])]) -> Vec<u8> {
-    let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
-    for (name, bytes) in files {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(bytes.len() as u64);
-        header.set_mode(0o755);
-        builder.append_data(&mut header, name, *bytes).expect("member");
-    }
-    builder.into_inner().expect("tar").finish().expect("gzip")
-}
-
-fn zip(files: &[(String, &[u8])]) -> Vec<u8> {
-    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in files {
-        writer.start_file(name.as_str(), zip::write::SimpleFileOptions::default()).expect("member");
-        writer.write_all(bytes).expect("bytes");
-    }
-    writer.finish().expect("zip").into_inner()
 }
 
 impl Programs {

@@ -35,7 +35,7 @@ fn gpg(bench: &Bench, arguments: &[&str]) -> Vec<u8> {
 
 /// Serves a build of the provider's own with its signature and an override that pins it by both.
 pub fn signed_by_cosign(bench: &Bench, site: &mut Site, component: &str, end: &str) {
-    let bytes = format!("{component} of the provider's own").into_bytes();
+    let bytes = site.own_build(component, &format!("{component} of the provider's own"));
     let file = format!("/own/{component}{end}");
     bench.write("file", &bytes);
     if !bench.path("p256.key").exists() {
@@ -77,7 +77,7 @@ fn cosign(bench: &Bench, site: &Site) -> Signed {
 }
 
 fn minisign(bench: &Bench, site: &Site) -> Signed {
-    let bytes = b"containerd of the provider's own".to_vec();
+    let bytes = site.own_build("containerd", "containerd of the provider's own");
     bench.write("containerd", &bytes);
     bench.run("minisign", ["-G", "-W", "-p", "mini.pub", "-s", "mini.key"]);
     bench.run("minisign", ["-S", "-s", "mini.key", "-m", "containerd", "-x", "mini.sig"]);

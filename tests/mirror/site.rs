@@ -9,6 +9,7 @@ use imagegen::embedded::{encode_hex, sha256_hex};
 use serde_json::{Map, Value, json};
 
 use crate::fetch::tls::{certificates, config};
+use crate::support::archives::{pack_artifact, stand_in};
 use crate::support::server::{Server, status, whole};
 use crate::support::{Ran, Test, program};
 
@@ -18,6 +19,8 @@ pub struct Site {
     server: Server,
     files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
     pub overrides: Map<String, Value>,
+    /// Artifacts of what was stocked last.
+    planned: Vec<Value>,
     /// `component=proof` of signatures that components declare and the site does not serve.
     pub waivers: BTreeSet<String>,
 }
@@ -36,7 +39,14 @@ impl Site {
                 None => status("404 Not Found", &[]),
             }
         });
-        Some(Self { home, server, files, overrides: Map::new(), waivers: BTreeSet::new() })
+        Some(Self {
+            home,
+            server,
+            files,
+            overrides: Map::new(),
+            planned: Vec::new(),
+            waivers: BTreeSet::new(),
+        })
     }
 
     pub fn requests(&self) -> usize {
@@ -72,10 +82,7 @@ impl Site {
     /// Serves bytes of our own for all that a selection plans. What the catalog pins gets our
     /// digests by an override; for the rest its publisher's SHA-256 files are made.
     pub fn stock(&mut self, selection: &str) {
-        let text = |artifact: &Value| {
-            format!("stands for {}", artifact["component"].as_str().expect("component")).into_bytes()
-        };
-        self.stock_with(selection, false, &text);
+        self.stock_with(selection, false, &stand_in);
     }
 
     /// The same with bytes of the caller's, and with checksum files for all that have them, where
@@ -94,10 +101,17 @@ impl Site {
             .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
             .cloned()
             .collect();
+        self.planned.clone_from(&artifacts);
         for artifact in &artifacts {
             self.publish(artifact, &bytes(artifact), proofs);
         }
         artifacts
+    }
+
+    /// A build of the provider's own: the text, or an archive with the members that are planned.
+    pub fn own_build(&self, component: &str, text: &str) -> Vec<u8> {
+        let artifact = self.planned.iter().find(|artifact| artifact["component"] == component);
+        pack_artifact(artifact.unwrap_or(&Value::Null), text)
     }
 
     /// Serves this for an artifact; where neither pin nor checksum file is known, the user states the digest.

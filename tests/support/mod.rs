@@ -1,5 +1,6 @@
 //! What tests run: the real program in a folder of its own, with no environment but the test's.
 
+pub mod archives;
 pub mod server;
 pub mod targets;
 
@@ -52,9 +53,9 @@ impl Test {
         for artifact in groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
             let component = artifact["component"].as_str().expect("component");
             let file = artifact["file"].as_str().expect("file");
-            let content = format!("stands for {component}");
-            let digest = imagegen::embedded::sha256_hex(content.as_bytes());
-            self = self.file(&format!("store/objects/sha256/{}/{digest}", &digest[..2]), &content);
+            let content = archives::stand_in(artifact);
+            let digest = imagegen::embedded::sha256_hex(&content);
+            self = self.bytes(&format!("store/objects/sha256/{}/{digest}", &digest[..2]), &content);
             let url = format!("https://artifacts.example.com/{file}");
             overrides.insert(component.to_owned(), serde_json::json!({"url": url, "sha256": digest}));
         }
@@ -68,6 +69,10 @@ impl Test {
     }
 
     pub fn file(self, name: &str, content: &str) -> Self {
+        self.bytes(name, content.as_bytes())
+    }
+
+    pub fn bytes(self, name: &str, content: &[u8]) -> Self {
         let path = self.folder.join(name);
         fs::create_dir_all(path.parent().expect("parent")).expect("folder");
         fs::write(path, content).expect("file");

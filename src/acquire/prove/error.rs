@@ -15,6 +15,8 @@ pub enum ProveError {
     Failed { name: String, failed: Vec<Finding> },
     #[error("no digest is recorded for {name}, and none of its publisher's proofs holds")]
     Nothing { name: String, component: String },
+    #[error("{name}: {error} [{}]", .error.code)]
+    Archive { name: String, error: ProofError },
     #[error(transparent)]
     Policy(PolicyError),
     #[error(transparent)]
@@ -29,7 +31,9 @@ impl Classify for ProveError {
             Self::Fetch(error) => error.class(),
             Self::Policy(error) => error.class(),
             Self::File(error) => error.class(),
-            Self::Failed { .. } | Self::Nothing { .. } | Self::Proof(_) => ErrorClass::Verification,
+            Self::Failed { .. } | Self::Nothing { .. } | Self::Archive { .. } | Self::Proof(_) => {
+                ErrorClass::Verification
+            }
         }
     }
 
@@ -41,7 +45,7 @@ impl Classify for ProveError {
             Self::Failed { failed, .. } => list_remedies(failed),
             Self::Fetch(error) => error.remedies(),
             Self::Policy(error) => error.remedies(),
-            Self::Proof(_) | Self::File(_) => Vec::new(),
+            Self::Archive { .. } | Self::Proof(_) | Self::File(_) => Vec::new(),
         }
     }
 }

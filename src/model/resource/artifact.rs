@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::PinAlgorithm;
+use super::super::member::MemberName;
+use super::super::value::{PinAlgorithm, Sha256};
 use super::{Identity, ResourceKind, ResourceType};
 
 /// Stands in previews for a digest that the lockfile does not pin yet.
@@ -47,9 +48,12 @@ pub enum ArchiveFormat {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ArchiveMember {
     /// Name inside the archive, exactly as listed there.
-    pub member: String,
+    pub member: MemberName,
     /// Windows path of the file it becomes.
     pub path: String,
+    /// SHA-256 that the member had when the archive was verified: compared after unpacking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Sha256>,
 }
 
 /// A pinned Windows Installer package, known as installed by a file that it creates.

@@ -1,9 +1,7 @@
-//! Names of entries: those that Windows would take for something else are refused, and so are two
-//! that it would take for one.
-//!
-//! <https://learn.microsoft.com/windows/win32/fileio/naming-a-file> has the rules.
+//! Names of entries: those that [`crate::model::member`] refuses, and two that Windows would take for one.
 
 use super::{Entry, Limits, ProofError};
+use crate::model::member::{find_argument_fault, find_fault, is_invisible};
 
 /// The name as it is used: `./` in front is what many tars write and means nothing, `/` behind
 /// says that it is a directory.
@@ -30,93 +28,15 @@ pub(super) fn normalize_name(raw: &[u8], limits: &Limits) -> Result<String, Proo
 
 pub(super) fn check_name(name: &str, limits: &Limits) -> Result<(), ProofError> {
     if name.encode_utf16().count() > limits.path {
-        return refuse_entry(
-            "archive-name-length",
-            name,
-            &format!("is longer than {} characters", limits.path),
-        );
+        let why = format!("is longer than {} characters", limits.path);
+        return refuse_entry("archive-name-length", name, &why);
     }
-    if name.contains('\\') {
-        return refuse_entry(
-            "archive-name-backslash",
-            name,
-            "has a backslash, which parts folders on Windows alone",
-        );
-    }
-    if name.starts_with('/') {
-        return refuse_entry("archive-name-absolute", name, "is absolute");
-    }
-    if name.contains(':') {
-        return refuse_entry("archive-name-colon", name, "has a colon: a drive or an alternate stream");
-    }
-    if let Some(found) = name.chars().find(|found| is_hidden(*found)) {
-        return refuse_entry(
-            "archive-name-invisible",
-            name,
-            &format!("has the invisible character U+{:04X}", u32::from(found)),
-        );
-    }
-    if name.chars().any(|found| found.is_control() || "<>\"|?*".contains(found)) {
-        return refuse_entry(
-            "archive-name-characters",
-            name,
-            "has characters that no file of Windows can have",
-        );
-    }
-    name.split('/').try_for_each(|part| check_part(name, part))
-}
-
-fn check_part(name: &str, part: &str) -> Result<(), ProofError> {
-    if matches!(part, "" | "." | "..") {
-        return refuse_entry(
-            "archive-name-traversal",
-            name,
-            "leaves its folder, or says it in a roundabout way",
-        );
-    }
-    if part.ends_with(['.', ' ']) {
-        return refuse_entry("archive-name-trailing", name, "ends in a dot or blank, which Windows drops");
-    }
-    if part.encode_utf16().count() > 255 {
-        return refuse_entry("archive-name-length", name, "has a part longer than 255 characters");
-    }
-    if is_reserved(part) {
-        return refuse_entry("archive-name-reserved", name, "is a device of Windows");
-    }
-    Ok(())
+    find_fault(name).map_or(Ok(()), |(code, why)| refuse_entry(code, name, &why))
 }
 
 /// Refuses names that a program which unpacks takes for an option or a pattern.
 pub(super) fn check_argument(name: &str) -> Result<(), ProofError> {
-    if name.starts_with(['-', '@']) {
-        return refuse_entry(
-            "archive-name-option",
-            name,
-            "reads as an option of the program that unpacks it",
-        );
-    }
-    if name.contains(['[', ']', '*', '?']) {
-        return refuse_entry("archive-name-wildcard", name, "has a wildcard");
-    }
-    Ok(())
-}
-
-/// With an extension a device stays a device; the superscripts one to three count as digits.
-fn is_reserved(part: &str) -> bool {
-    let base = part.split('.').next().unwrap_or(part).trim_end_matches(' ').to_ascii_uppercase();
-    if matches!(base.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$") {
-        return true;
-    }
-    let Some(digit) = base.strip_prefix("COM").or_else(|| base.strip_prefix("LPT")) else { return false };
-    let mut digits = digit.chars();
-    matches!((digits.next(), digits.next()), (Some('0'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}'), None))
-}
-
-/// What turns the direction of text or takes no room, so that a name reads as another.
-fn is_hidden(found: char) -> bool {
-    matches!(found,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    find_argument_fault(name).map_or(Ok(()), |(code, why)| refuse_entry(code, name, &why))
 }
 
 pub(super) fn refuse_entry<T>(code: &'static str, name: &str, why: &str) -> Result<T, ProofError> {
@@ -129,7 +49,7 @@ pub(super) fn escape_name(name: &str) -> String {
         .chars()
         .take(80)
         .flat_map(|found| {
-            let plain = !found.is_control() && !is_hidden(found);
+            let plain = !found.is_control() && !is_invisible(found);
             if plain { vec![found] } else { found.escape_unicode().collect() }
         })
         .collect();

@@ -1,0 +1,158 @@
+//! Names of files in archives and on Windows: those that Windows, a program that unpacks or a reader would take
+//! for something else are refused.
+//!
+//! <https://learn.microsoft.com/windows/win32/fileio/naming-a-file> has the rules.
+
+crate::text_value!(
+    /// The name of a member that is taken out of an archive, exactly as the archive has it. Placeholders of
+    /// versions are plain characters.
+    MemberName,
+    |text| find_fault(text.strip_prefix("./").unwrap_or(text)).or_else(|| find_argument_fault(text)).is_none(),
+    "a name inside of an archive: expected a path with `/`, without wildcards, `..`, device names and leading `-`, such as `bin/ctr.exe`"
+);
+
+crate::text_value!(
+    /// The name that a member gets on the machine.
+    MemberFile,
+    |text| !text.contains(['/', '\'', '$', '`', '%']) && find_fault(text).is_none() && find_argument_fault(text).is_none(),
+    "a file name: expected one that Windows allows, without folder, wildcard and leading `-`, such as `ctr.exe`"
+);
+
+impl MemberName {
+    /// The name with placeholders such as `{version}` filled in: versions and platforms have no characters that a
+    /// name may not have.
+    #[must_use]
+    pub fn fill_placeholders(&self, fill: impl Fn(&str) -> String) -> Self {
+        Self(fill(&self.0))
+    }
+}
+
+impl MemberFile {
+    /// As [`MemberName::fill_placeholders`].
+    #[must_use]
+    pub fn fill_placeholders(&self, fill: impl Fn(&str) -> String) -> Self {
+        Self(fill(&self.0))
+    }
+}
+
+/// Longest path without the end: `MAX_PATH`.
+pub const LONGEST_PATH: usize = 259;
+
+/// Why a path is not the same everywhere: a stable code, and the reason as the rest of a sentence.
+#[must_use]
+pub fn find_fault(name: &str) -> Option<(&'static str, String)> {
+    let fault = |code, why: &str| Some((code, why.to_owned()));
+    if name.encode_utf16().count() > LONGEST_PATH {
+        return Some(("archive-name-length", format!("is longer than {LONGEST_PATH} characters")));
+    }
+    if name.contains('\\') {
+        return fault("archive-name-backslash", "has a backslash, which separates folders on Windows only");
+    }
+    if name.starts_with('/') {
+        return fault("archive-name-absolute", "is absolute");
+    }
+    if name.contains(':') {
+        return fault("archive-name-colon", "has a colon: a drive or an alternate stream");
+    }
+    if let Some(found) = name.chars().find(|found| is_invisible(*found)) {
+        let why = format!("has the invisible character U+{:04X}", u32::from(found));
+        return Some(("archive-name-invisible", why));
+    }
+    if name.chars().any(|found| found.is_control() || "<>\"|?*".contains(found)) {
+        return fault("archive-name-characters", "has characters that no file of Windows can have");
+    }
+    name.split('/').find_map(find_part_fault)
+}
+
+fn find_part_fault(part: &str) -> Option<(&'static str, String)> {
+    let (code, why) = if matches!(part, "" | "." | "..") {
+        ("archive-name-traversal", "leaves its folder, or says it in a roundabout way")
+    } else if part.ends_with(['.', ' ']) {
+        ("archive-name-trailing", "ends in a dot or blank, which Windows drops")
+    } else if part.encode_utf16().count() > 255 {
+        ("archive-name-length", "has a part longer than 255 characters")
+    } else if is_reserved(part) {
+        ("archive-name-reserved", "is a device of Windows")
+    } else {
+        return None;
+    };
+    Some((code, why.to_owned()))
+}
+
+/// Why a program that unpacks takes a name for an option or a pattern.
+#[must_use]
+pub fn find_argument_fault(name: &str) -> Option<(&'static str, String)> {
+    if name.starts_with(['-', '@']) {
+        return Some(("archive-name-option", "reads as an option of the program that unpacks it".to_owned()));
+    }
+    name.contains(['[', ']', '*', '?']).then(|| ("archive-name-wildcard", "has a wildcard".to_owned()))
+}
+
+/// With an extension a device stays a device; the superscripts one to three count as digits.
+fn is_reserved(part: &str) -> bool {
+    let base = part.split('.').next().unwrap_or(part).trim_end_matches(' ').to_ascii_uppercase();
+    if matches!(base.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$") {
+        return true;
+    }
+    let Some(digit) = base.strip_prefix("COM").or_else(|| base.strip_prefix("LPT")) else { return false };
+    let mut digits = digit.chars();
+    matches!((digits.next(), digits.next()), (Some('0'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}'), None))
+}
+
+/// What turns the direction of text or takes no room, so that a name reads as another.
+#[must_use]
+pub fn is_invisible(found: char) -> bool {
+    matches!(found,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_members_are_plain() {
+        for name in ["bin/ctr.exe", "./containerd.exe", "kubernetes-{version}/x.exe", "a b/c+d.dll"] {
+            assert!(name.parse::<MemberName>().is_ok(), "{name}");
+        }
+        for name in [
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/../b",
+            "a//b",
+            "/x",
+            "C:/x",
+            "a.exe:stream",
+            "a\\b",
+            "*.exe",
+            "a?.exe",
+            "[a].exe",
+            "-C/x",
+            "@list",
+            "nul",
+            "bin/AUX.exe",
+            "COM1.txt",
+            "lpt\u{b9}",
+            "a./b",
+            "a /b",
+            "x.",
+            "x ",
+            "a\u{202e}exe.txt",
+            "a\nb",
+            "a\0b",
+            ".//x",
+            "./../x",
+            "././x",
+        ] {
+            assert!(name.parse::<MemberName>().is_err(), "{name:?}");
+        }
+        assert!("x".repeat(300).parse::<MemberName>().is_err());
+        assert!("ctr.exe".parse::<MemberFile>().is_ok());
+        for file in ["a/b.exe", "..", "con", "x.exe:y", "a'b.exe", "$x.exe", "-x", "a\\b"] {
+            assert!(file.parse::<MemberFile>().is_err(), "{file}");
+        }
+    }
+}
