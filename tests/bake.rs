@@ -126,7 +126,7 @@ fn members_of_archives_have_digests_in_the_guest_plan() {
     assert!(members >= 4, "{archives:?}");
     let lock: Value = serde_json::from_str(&test.text("o/imagegen.lock.json")).expect("JSON");
     let recorded =
-        lock["artifacts"].as_array().expect("artifacts").iter().flat_map(|it| it["members"].as_array());
+        lock["artifacts"].as_array().expect("artifacts").iter().filter_map(|it| it["members"].as_array());
     assert!(recorded.flatten().all(|member| member["sha256"].is_string()), "{lock:#}");
 }
 
