@@ -21,6 +21,7 @@ use crate::model::kubernetes::FlagTable;
 use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::resource::{Desired, File, GuestPlan, Resource, ResourceKind, Scope};
 use crate::model::step::{Phase, Step, StepResource};
+use serde::Deserialize as _;
 
 pub use facts::collect_facts;
 pub use flags::{AppliedFlag, select_flags};
@@ -212,7 +213,15 @@ fn check_script(text: &str) -> Result<(), String> {
 /// Rendered properties as the Rust type of the resource; the digest of a file's content is ours.
 fn parse_resource(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, String> {
     let value = json!({ "type": kind, "properties": Value::Object(properties) });
-    let mut typed: ResourceKind = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    // The path of a fault is followed only where there is one: that costs time.
+    let mut typed = ResourceKind::deserialize(&value).or_else(|_| {
+        serde_path_to_error::deserialize(&value).map_err(|error| {
+            let path = error.path().to_string();
+            let path = path.strip_prefix("properties.").unwrap_or_default();
+            let path = if path.is_empty() { String::new() } else { format!("`{path}`: ") };
+            format!("{path}{}", error.inner())
+        })
+    })?;
     match &mut typed {
         ResourceKind::File(File { desired: Desired::Present(file), .. }) => {
             file.sha256 = Some(sha256_hex(file.content.as_bytes()));
@@ -230,9 +239,9 @@ fn parse_resource(kind: &str, properties: Map<String, Value>) -> Result<Resource
 fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError> {
     for artifact in plan.artifacts().filter(|artifact| artifact.role == ArtifactRole::Guest) {
         let used = resources.iter().any(|resource| match &resource.kind {
-            ResourceKind::Artifact(installed) => installed.url == artifact.url.public_url(),
-            ResourceKind::Archive(installed) => installed.url == artifact.url.public_url(),
-            ResourceKind::Msi(installed) => installed.url == artifact.url.public_url(),
+            ResourceKind::Artifact(installed) => installed.download.url == artifact.url,
+            ResourceKind::Archive(installed) => installed.download.url == artifact.url,
+            ResourceKind::Msi(installed) => installed.download.url == artifact.url,
             _ => false,
         });
         if !used {

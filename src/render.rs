@@ -256,7 +256,7 @@ pub fn build_context(plan: &Plan) -> Value {
             "name": plan.target.name,
             "title": plan.target.title,
             "builder": image.map_or("", |image| image.builder.as_str()),
-            "build_user": image.map_or("", |image| image.session().1),
+            "build_user": image.map_or("", |image| image.session().1.as_str()),
         },
         "image": {
             "windows": plan.windows.release,

@@ -96,7 +96,9 @@ fn is_overlay(network: &str) -> bool {
 
 fn check(selection: &ImageDefinition, machine: &Machine) {
     let cni = selection.cni.as_deref().expect("a network");
-    let opened = machine.present_resources::<FirewallRule>().any(|rule| rule.settings.local_port == ["4789"]);
+    let opened = machine
+        .present_resources::<FirewallRule>()
+        .any(|rule| matches!(&rule.settings.local_port[..], [port] if port.as_str() == "4789"));
     assert_eq!(opened, is_overlay(cni), "{selection:?}: the port of VXLAN");
     let service = |name: &str| machine.find_service(name);
     assert_eq!(

@@ -77,7 +77,7 @@ fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool, mir
         .iter()
         .filter(|resource| resource.step == "containerd")
         .filter_map(|resource| match &resource.kind {
-            ResourceKind::File(file) => Some((file.path.clone(), file.content()?.to_owned())),
+            ResourceKind::File(file) => Some((file.path.to_string(), file.content()?.to_owned())),
             _ => None,
         })
         .collect();

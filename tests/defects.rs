@@ -53,14 +53,14 @@ fn d1_every_download_has_a_digest_that_the_engine_demands() {
     let (guest, _) = predict_machine(&plan, &trees).expect("a machine");
     let mut checked = 0;
     for resource in &guest.plan.resources {
-        let digest = match &resource.kind {
-            ResourceKind::Artifact(it) => &it.digest,
-            ResourceKind::Archive(it) => &it.digest,
-            ResourceKind::Msi(it) => &it.digest,
+        let download = match &resource.kind {
+            ResourceKind::Artifact(it) => &it.download,
+            ResourceKind::Archive(it) => &it.download,
+            ResourceKind::Msi(it) => &it.download,
             _ => continue,
         };
-        let known = plan.unpinned_artifacts().any(|artifact| digest == "unpinned" && !artifact.is_pinned());
-        assert!(known || digest.len() == 64 || digest.len() == 128, "{}: {digest}", resource.name);
+        let known = plan.unpinned_artifacts().any(|artifact| artifact.url == download.url);
+        assert!(known != download.digest.is_some(), "{}: {download:?}", resource.name);
         checked += 1;
     }
     assert!(checked >= 6, "{checked}");
@@ -81,7 +81,7 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
             ..azure(kubernetes)
         };
         let (_, machine) = made(&selection);
-        assert!(machine.resources_of::<ContainerImage>().any(|(it, _)| it.reference == image), "{release}");
+        assert!(machine.resources_of::<ContainerImage>().any(|(it, _)| *it.reference == image), "{release}");
     }
     Test::new()
         .line("plan --target azure --image mcr.microsoft.com/windows/nanoserver:ltsc2022")
@@ -99,7 +99,7 @@ fn d3_each_release_gets_its_registry_settings() {
         assert!(!wanted.is_empty(), "{release}");
         for setting in wanted {
             let mut values = machine.present_resources::<RegistryValue>();
-            let found = values.find(|it| it.it.value_name == setting.name && it.it.key == setting.key);
+            let found = values.find(|it| it.it.value_name == setting.name && *it.it.key == setting.key);
             assert_eq!(found.map(|it| &it.settings.data), Some(&setting.data), "{release}: {}", setting.name);
         }
     }

@@ -13,6 +13,7 @@ use crate::model::kubernetes::FlagTable;
 use crate::model::overrides::resolve_mirror;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
+use crate::model::resource::UNPINNED;
 use crate::model::selection::{Network, Proxy};
 use crate::model::signing::Signing;
 use crate::model::situation::Situation;
@@ -23,9 +24,6 @@ use crate::model::version::Version;
 use super::GuestError;
 use super::flags::{format_arguments, select_flags};
 use super::render::Renderer;
-
-/// The value of an unknown digest. The engine refuses it.
-pub(super) const UNPINNED: &str = "unpinned";
 
 /// The facts of a plan.
 ///

@@ -87,7 +87,11 @@ mod tests {
 
     fn service(program: &str, arguments: &[&str]) -> ServiceSettings {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        ServiceSettings { program: Some(program.to_owned()), arguments, ..ServiceSettings::default() }
+        ServiceSettings {
+            program: Some(program.parse().expect("a path")),
+            arguments,
+            ..ServiceSettings::default()
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::model::kubernetes::Program;
 use crate::model::paths;
 use crate::model::resource::{Direction, Protocol, WinrmTransport};
 use crate::model::target::Platform;
+use crate::model::value::{AccountName, Ports};
 
 pub struct Expectations<'a> {
     pub build: u32,
@@ -22,7 +23,7 @@ pub struct Expectations<'a> {
     pub later: &'a [LaterFile],
     pub ports: &'a [PortUse],
     /// The account that the target leaves on the machine for the build.
-    pub build_user: Option<&'a str>,
+    pub build_user: Option<&'a AccountName>,
     /// The listener of `WinRM` that the target leaves on the machine for the build.
     pub winrm: Option<WinrmTransport>,
     /// Flags and gates of the line's programs, gates of earlier lines merged.
@@ -74,8 +75,7 @@ impl LaterFile {
 pub struct PortUse {
     /// A service's name or a program's file name.
     pub program: String,
-    /// `10250` or `30000-32767`.
-    pub port: String,
+    pub port: Ports,
     pub protocol: Protocol,
     pub direction: Direction,
     pub source: String,

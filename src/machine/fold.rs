@@ -41,7 +41,7 @@ pub fn start_machine(expectations: &Expectations<'_>) -> Machine {
         .winrm
         .map(|transport| ResourceKind::WinrmListener(WinrmListener { transport, ensure: Ensure::Present }));
     let user = expectations.build_user.map(|name| {
-        ResourceKind::LocalUser(LocalUser { user_name: name.to_owned(), ensure: EnsureUser::Present })
+        ResourceKind::LocalUser(LocalUser { user_name: name.clone(), ensure: EnsureUser::Present })
     });
     let origin = Origin {
         resource: format!("target/{}", expectations.target),
@@ -89,15 +89,16 @@ impl Machine {
         if effect.creates_parents {
             for above in paths::list_ancestors(identity.name()) {
                 if inbox::find_directory(&paths::normalize_key(&above), &self.platform).is_none() {
-                    self.put_directory(above, origin);
+                    self.put_directory(&above, origin);
                 }
             }
         }
         self.put_resource(identity, &effect.kind, origin);
     }
 
-    fn put_directory(&mut self, path: String, origin: &Origin) {
-        let identity = Identity::from_path(&["path"], &path);
+    fn put_directory(&mut self, path: &str, origin: &Origin) {
+        let identity = Identity::from_path(&["path"], path);
+        let path = path.parse().expect("what lies above a path is a path");
         let directory = Directory { path, state: DirectoryState::Present { sddl: None } };
         self.put_resource(identity, &ResourceKind::Directory(directory), origin);
     }

@@ -46,29 +46,5 @@ pub(super) fn covers_port(rule: &FirewallSettings, port: &PortUse) -> bool {
     if ports.is_empty() || !port.protocol.has_ports() {
         return true;
     }
-    let is_within = |(first, last): (u16, u16), text: &String| {
-        parse_ports(text).is_some_and(|(low, high)| low <= first && last <= high)
-    };
-    parse_ports(&port.port).is_some_and(|used| ports.iter().any(|text| is_within(used, text)))
-}
-
-/// `10250` or `30000-32767` as first and last.
-pub(super) fn parse_ports(text: &str) -> Option<(u16, u16)> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-    (0 < first && first <= last).then_some((first, last))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_ports_and_refuses_others() {
-        assert_eq!(parse_ports("10250"), Some((10250, 10250)));
-        assert_eq!(parse_ports("30000-32767"), Some((30000, 32767)));
-        for bad in ["", "0", "65536", "9-8", "any", "1-2-3", " 1"] {
-            assert_eq!(parse_ports(bad), None, "{bad}");
-        }
-    }
+    ports.iter().any(|ports| ports.covers(&port.port))
 }

@@ -10,13 +10,11 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
     AnswerFileMissing,
-    BadPath,
     BuildLeftover,
     CriEndpoint,
     DependencyCycle,
     DependencyMissing,
     DependencyStart,
-    DigestMalformed,
     DuplicateResource,
     EnvironmentNamesMissingFile,
     FeatureBeforeRestart,
@@ -45,15 +43,13 @@ pub enum Rule {
 }
 
 impl Rule {
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 31] = [
         Self::AnswerFileMissing,
-        Self::BadPath,
         Self::BuildLeftover,
         Self::CriEndpoint,
         Self::DependencyCycle,
         Self::DependencyMissing,
         Self::DependencyStart,
-        Self::DigestMalformed,
         Self::DuplicateResource,
         Self::EnvironmentNamesMissingFile,
         Self::FeatureBeforeRestart,

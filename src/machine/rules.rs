@@ -28,7 +28,7 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
-const CHECKS: [Check; 28] = [
+const CHECKS: [Check; 26] = [
     conflicts::check_resource_names,
     conflicts::check_claims,
     conflicts::check_removals,
@@ -42,9 +42,7 @@ const CHECKS: [Check; 28] = [
     flags::check_flag_paths,
     flags::check_argument_files,
     flags::check_cri_endpoint,
-    forms::check_paths,
     forms::check_descriptors,
-    forms::check_digests,
     forms::check_registry,
     forms::check_service_programs,
     leftovers::check_build_scope,

@@ -10,6 +10,7 @@ use crate::model::resource::{
     Direction, Ensured, Identity, Protocol, Resource, ResourceKind, Scope, Service, Sysprep,
 };
 use crate::model::target::Platform;
+use crate::model::value::Ports;
 
 /// The name of the format, and its version.
 pub const SCHEMA: &str = "imagegen.dev/machine/v2";
@@ -75,7 +76,7 @@ impl From<&Resource> for Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Port {
-    pub port: String,
+    pub port: Ports,
     pub protocol: Protocol,
     pub direction: Direction,
     pub program: String,

@@ -7,12 +7,11 @@ mod format;
 use crate::model::command_line;
 use crate::model::paths;
 use crate::model::resource::{
-    Archive, ArgumentsFile, Artifact, Assertion, ContainerImage, DefenderExclusion, Directory,
-    DirectoryState, EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PortRange,
-    PortRangeKind, RegistryValue, ResourceKind, Service, ServiceSettings, Symlink, Sysprep, WindowsFeature,
+    ArgumentsFile, Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState, Download,
+    EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PortRange, PortRangeKind,
+    RegistryValue, ResourceKind, Service, ServiceSettings, Symlink, Sysprep, UNPINNED, WindowsFeature,
     WinrmListener, WinrmSetting,
 };
-use crate::model::value::PinAlgorithm;
 
 use super::state::{Machine, Origin, Placed};
 use super::{inbox, sddl};
@@ -39,7 +38,7 @@ impl Machine {
         });
         listing.write_section("Packages", self.resources_of::<Msi>(), |listing, (it, origin)| {
             listing.write_line(1, &it.creates);
-            listing.write_pin(&it.url, it.algorithm, &it.digest);
+            listing.write_pin(&it.download);
             listing.write_list("arguments", &it.arguments);
             listing.write_origin(origin);
         });
@@ -205,14 +204,12 @@ impl Listing {
             listing.write_line(1, &paths::normalize_path(path));
             listing.write_access(placed.kind.properties().descriptor().map(|(sddl, _)| sddl));
             match &placed.kind {
-                ResourceKind::Artifact(Artifact { url, algorithm, digest, .. }) => {
-                    listing.write_pin(url, *algorithm, digest);
-                }
-                ResourceKind::Archive(Archive { url, algorithm, digest, members, .. }) => {
-                    for member in members {
+                ResourceKind::Artifact(it) => listing.write_pin(&it.download),
+                ResourceKind::Archive(it) => {
+                    for member in &it.members {
                         listing.write_line(2, &format!("member {} of", member.member));
                     }
-                    listing.write_pin(url, *algorithm, digest);
+                    listing.write_pin(&it.download);
                 }
                 _ => {}
             }
@@ -232,9 +229,15 @@ impl Listing {
         }
     }
 
-    fn write_pin(&mut self, url: &str, algorithm: PinAlgorithm, digest: &str) {
-        self.write_line(2, url);
-        self.write_line(2, &format!("{} {digest}", algorithm.as_str()));
+    fn write_pin(&mut self, download: &Download) {
+        self.write_line(2, download.url.public_url());
+        self.write_line(
+            2,
+            &match &download.digest {
+                Some(digest) => format!("{} {digest}", digest.algorithm().as_str()),
+                None => format!("sha256 {UNPINNED}"),
+            },
+        );
     }
 
     fn write_registry(&mut self, machine: &Machine) {

@@ -10,6 +10,7 @@ use super::choice::Delivery;
 use super::nonempty::NonEmpty;
 use super::record::TargetRecord;
 use super::resource::{Protocol, WinrmTransport};
+use super::value::AccountName;
 use super::variable::{Selector, Variable};
 use super::version::Version;
 
@@ -138,7 +139,7 @@ pub enum Session {
     Winrm {
         transport: WinrmTransport,
         /// The built-in administrator under the name that the platform or the answer file gives it.
-        user: String,
+        user: AccountName,
     },
 }
 
@@ -268,7 +269,7 @@ impl Target {
             "services": platform.services,
             "excludedPorts": platform.excluded_ports,
             "cloudbaseInit": platform.cloudbase_init,
-            "buildUser": session.map_or("", |(_, user)| user),
+            "buildUser": session.map_or("", |(_, user)| user.as_str()),
             "buildUserEnd": if platform.owns_administrator { "closed" } else { "disabled" },
             "winrmTransport": session.map(|(transport, _)| transport),
             "winrmPort": session.map_or(0, |(transport, _)| listener_port(transport)),
@@ -291,7 +292,7 @@ impl Target {
 
 impl ImageTarget {
     #[must_use]
-    pub fn session(&self) -> (WinrmTransport, &str) {
+    pub fn session(&self) -> (WinrmTransport, &AccountName) {
         match &self.session {
             Session::Winrm { transport, user } => (*transport, user),
         }

@@ -1,23 +1,28 @@
 //! Texts of a fixed form. Each is parsed where it enters and cannot hold anything else later.
 
-use std::fmt;
+mod digest;
+mod windows;
+
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
 use ipnet::Ipv4Net;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::url::strip_secrets;
 use crate::diagnostic::{Classify, ErrorClass};
 
+pub use digest::*;
+pub use windows::*;
+
 /// A text that does not have the form of its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not {expected}")]
+#[error("`{text}` is not {expected}{}", .fault.as_ref().map(|fault| format!("; it {fault}")).unwrap_or_default())]
 pub struct ValueError {
     pub text: String,
     /// With an example.
     pub expected: &'static str,
+    /// What is wrong with it, as a verb and its object.
+    pub fault: Option<String>,
 }
 
 impl Classify for ValueError {
@@ -31,7 +36,7 @@ impl ValueError {
     #[must_use]
     pub fn new(text: &str, expected: &'static str) -> Self {
         let text = if text.contains("://") { strip_secrets(text) } else { text.to_owned() };
-        Self { text, expected }
+        Self { text, expected, fault: None }
     }
 }
 
@@ -43,10 +48,14 @@ pub fn add_example(schema: &mut schemars::Schema, expected: &str) {
     }
 }
 
-/// Declares a text of a fixed form: how it is checked, and what a message says is expected.
+/// Declares a text of a fixed form: how it is checked, what a message says is expected, and what may be
+/// wrong with a text.
 #[macro_export]
 macro_rules! text_value {
     ($(#[$doc:meta])* $name:ident, $check:expr, $expected:literal) => {
+        $crate::text_value!($(#[$doc])* $name, $check, $expected, |_| None);
+    };
+    ($(#[$doc:meta])* $name:ident, $check:expr, $expected:literal, $find_fault:expr) => {
         $(#[$doc])*
         #[derive(
             Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
@@ -81,7 +90,9 @@ macro_rules! text_value {
                 if check(&text) {
                     return Ok(Self(text));
                 }
-                Err($crate::model::value::ValueError::new(&text, $expected))
+                let find_fault: fn(&str) -> Option<String> = $find_fault;
+                let error = $crate::model::value::ValueError::new(&text, $expected);
+                Err($crate::model::value::ValueError { fault: find_fault(&text), ..error })
             }
         }
 
@@ -112,34 +123,6 @@ macro_rules! text_value {
         }
     };
 }
-
-text_value!(
-    /// A SHA-1. It tells files apart that nobody made to deceive, so it pins nothing.
-    Sha1,
-    |text| is_digest(text, 40),
-    "a SHA-1: expected 40 lower-case hexadecimal digits"
-);
-
-text_value!(
-    /// The SHA-256 of a file that is not empty.
-    Sha256,
-    |text| is_digest(text, 64) && !text.starts_with("e3b0c44298fc1c149afbf4c8996fb924"),
-    "a SHA-256 of a file: expected 64 lower-case hexadecimal digits, and not those of the empty file"
-);
-
-text_value!(
-    /// The SHA-512 of a file that is not empty.
-    Sha512,
-    |text| is_digest(text, 128) && !text.starts_with("cf83e1357eefb8bdf1542850d66d8007"),
-    "a SHA-512 of a file: expected 128 lower-case hexadecimal digits, and not those of the empty file"
-);
-
-text_value!(
-    /// A Windows update.
-    KbId,
-    |text| text.strip_prefix("KB").is_some_and(|digits| (6..=7).contains(&digits.len()) && is_digits(digits)),
-    "a Windows update: expected `KB` and six or seven digits, such as `KB5058411`"
-);
 
 text_value!(
     /// An IPv4 network. Windows overlays and kube-proxy's kernel mode take no other.
@@ -197,74 +180,6 @@ text_value!(
     "a list of hosts without proxy: expected names and networks, such as `10.0.0.0/8,.cluster.local,localhost`"
 );
 
-/// Digest algorithms that may pin bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PinAlgorithm {
-    Sha256,
-    Sha512,
-}
-
-impl PinAlgorithm {
-    /// Length of a digest in hexadecimal digits.
-    #[must_use]
-    pub const fn hex_length(self) -> usize {
-        match self {
-            Self::Sha256 => 64,
-            Self::Sha512 => 128,
-        }
-    }
-
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sha256 => "sha256",
-            Self::Sha512 => "sha512",
-        }
-    }
-}
-
-/// A digest that pins the bytes of a file.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FileDigest {
-    Sha256(Sha256),
-    Sha512(Sha512),
-}
-
-impl FileDigest {
-    /// # Errors
-    /// The text is not a digest of this algorithm.
-    pub fn new(algorithm: PinAlgorithm, text: String) -> Result<Self, ValueError> {
-        Ok(match algorithm {
-            PinAlgorithm::Sha256 => Self::Sha256(text.try_into()?),
-            PinAlgorithm::Sha512 => Self::Sha512(text.try_into()?),
-        })
-    }
-
-    #[must_use]
-    pub const fn algorithm(&self) -> PinAlgorithm {
-        match self {
-            Self::Sha256(_) => PinAlgorithm::Sha256,
-            Self::Sha512(_) => PinAlgorithm::Sha512,
-        }
-    }
-
-    /// Lower-case hexadecimal.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Sha256(digest) => digest.as_str(),
-            Self::Sha512(digest) => digest.as_str(),
-        }
-    }
-}
-
-impl fmt::Display for FileDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 impl ImageReference {
     /// The digest of the image's manifest.
     ///
@@ -302,12 +217,6 @@ impl Cidr {
 fn parse_network(text: &str) -> Option<Ipv4Net> {
     let network = Ipv4Net::from_str(text).ok()?;
     (network.prefix_len() > 0 && network.trunc() == network).then_some(network)
-}
-
-/// Whether a text is a digest of so many digits, in lower-case hexadecimal.
-#[must_use]
-pub fn is_digest(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Whether a text is a DNS name in lower case: labels of at most 63 characters, separated by dots.
@@ -394,7 +303,6 @@ mod tests {
         let empty = crate::embedded::sha256_hex(b"");
         refused::<Sha256>(&["", "0", &"G".repeat(64), &empty, &"A".repeat(64)]);
         refused::<Sha512>(&[&hex]);
-        refused::<KbId>(&["KB12", "5058411", "kb5058411", "KB50584111", "KB505841x"]);
         refused::<ImageReference>(&[
             "mcr.example/x:1",
             &format!("@sha256:{hex}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use imagegen::machine::{PortUse, Rule};
+use imagegen::machine::Rule;
 use imagegen::model::resource::{ResourceKind, WinrmTransport};
 
 use super::plan::{Plan, RESTRICTED};
@@ -15,9 +15,6 @@ type Break = (Rule, fn(&mut Plan));
 
 const BREAKS: &[Break] = &[
     (Rule::AnswerFileMissing, |plan| plan.remove("cloudbase/answers")),
-    (Rule::BadPath, |plan| {
-        plan.add("x/directory", "install", "directory", json!({"path": r"C:\k\nul", "ensure": "present"}));
-    }),
     (Rule::BuildLeftover, |plan| plan.remove("seal/cache")),
     (Rule::BuildLeftover, |plan| plan.remove("firstboot/user")),
     (Rule::BuildLeftover, |plan| plan.remove("firstboot/listener")),
@@ -52,8 +49,6 @@ const BREAKS: &[Break] = &[
     (Rule::DependencyCycle, |plan| plan.set("containerd/service", "dependsOn", json!(["KUBELET"]))),
     (Rule::DependencyMissing, |plan| plan.set("kubelet/service", "dependsOn", json!(["containred"]))),
     (Rule::DependencyStart, |plan| plan.set("containerd/service", "startType", "disabled")),
-    (Rule::DigestMalformed, |plan| plan.set("kubernetes/kubelet", "digest", "A".repeat(64))),
-    (Rule::DigestMalformed, |plan| plan.set("containerd/pause", "reference", "r.example/pause:3.4.1")),
     (Rule::DuplicateResource, |plan| plan.of("network/ports")["name"] = "network/kubelet".into()),
     (Rule::EnvironmentNamesMissingFile, |plan| plan.set("crictl/environment", "value", r"C:\k\crictl.yml")),
     (Rule::EnvironmentNamesMissingFile, |plan| {
@@ -136,9 +131,7 @@ const BREAKS: &[Break] = &[
             json!({"entry": r"C:\Program Files\x", "ensure": "present"}),
         );
     }),
-    (Rule::PortMalformed, |plan| plan.set("network/kubelet", "localPort", json!(["10250", "any"]))),
     (Rule::PortMalformed, |plan| plan.set("network/ports", "count", 31537)),
-    (Rule::PortMalformed, |plan| plan.ports.push(PortUse { port: "0".to_owned(), ..plan.ports[1].clone() })),
     (Rule::PortWithoutRule, |plan| plan.set("network/kubelet", "protocol", "UDP")),
     (Rule::PortWithoutRule, |plan| {
         let properties = json!({
@@ -148,11 +141,6 @@ const BREAKS: &[Break] = &[
         plan.add("x/block", "install", "firewallRule", properties);
     }),
     (Rule::PropertyMissing, |plan| plan.set("cloudbase/service", "argumentsFile", more(FLAGS))),
-    (Rule::RegistryKind, |plan| {
-        plan.set("tuning/keepalive", "kind", "Binary");
-        plan.set("tuning/keepalive", "data", "0x0");
-    }),
-    (Rule::RegistryKind, |plan| plan.set("tuning/keepalive", "key", r"HKCU:\Software")),
     (Rule::RegistryKind, |plan| wrapped(plan, "DWord", FLAGS)),
     (Rule::SddlInvalid, |plan| plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)")),
     // A directory's descriptor on a file: .NET prints it without the inheritance flags.
@@ -335,25 +323,29 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("service", r#"{"serviceName": "a", "ensure": "absent", "state": "stopped"}"#, "unknown field `state`"),
     ("service", r#"{"serviceName": "a", "ensure": "present", "account": "a"}"#, "unknown field `account`"),
     ("hnsNetwork", r#"{"networkName": "a", "ensure": "present"}"#, "missing field `kind`"),
-    ("scheduledTask", r#"{"taskName": "a", "ensure": "present", "program": "a"}"#, "missing field `trigger`"),
+    (
+        "scheduledTask",
+        r#"{"taskName": "a", "ensure": "present", "program": "C:\\a"}"#,
+        "missing field `trigger`",
+    ),
     (
         "registryValue",
-        r#"{"key": "k", "valueName": "v", "ensure": "present", "kind": "DWord"}"#,
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "DWord"}"#,
         "missing field `data`",
     ),
     (
         "registryValue",
-        r#"{"key": "k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": "1"}"#,
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": "1"}"#,
         "expected u32",
     ),
     (
         "registryValue",
-        r#"{"key": "k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 4294967296}"#,
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 4294967296}"#,
         "expected u32",
     ),
     (
         "registryValue",
-        r#"{"key": "k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 1, "more": 1}"#,
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 1, "more": 1}"#,
         "unknown field `more`",
     ),
     ("assertion", r#"{"holds": true, "check": "command"}"#, "missing field `program`"),
@@ -361,6 +353,43 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "assertion",
         r#"{"holds": true, "check": "osBuild", "build": 1, "program": "a"}"#,
         "unknown field `program`",
+    ),
+    ("directory", r#"{"path": "C:\\k\\nul", "ensure": "present"}"#, "it uses the device name `nul`"),
+    (
+        "artifact",
+        r#"{"path": "C:\\a", "url": "https://a.example/a", "algorithm": "sha256", "digest": "AA"}"#,
+        "64 lower-case",
+    ),
+    (
+        "artifact",
+        r#"{"path": "C:\\a", "url": "a.exe", "algorithm": "sha256", "digest": "unpinned"}"#,
+        "is not a URL",
+    ),
+    (
+        "artifact",
+        r#"{"path": "C:\\a", "url": "https://a.example/a", "algorithm": "sha256", "digest": "unpinned", "size": 1}"#,
+        "unknown field `size`",
+    ),
+    (
+        "containerImage",
+        r#"{"reference": "r.example/pause:3.4.1", "program": "C:\\ctr.exe", "client": "C:\\c.exe", "namespace": "k"}"#,
+        "not an image pinned by its digest",
+    ),
+    (
+        "firewallRule",
+        r#"{"ruleName": "a", "ensure": "present", "action": "allow", "direction": "inbound", "localPort": ["any"]}"#,
+        "not a port",
+    ),
+    ("localUser", r#"{"userName": "a\\b", "ensure": "absent"}"#, "not the name of a local account"),
+    (
+        "registryValue",
+        r#"{"key": "HKCU:\\Software", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 1}"#,
+        "not a key of the machine",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "Binary", "data": "0x0"}"#,
+        "not hexadecimal",
     ),
 ];
 

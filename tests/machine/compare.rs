@@ -30,7 +30,7 @@ fn mutations() -> Vec<(&'static str, &'static str, Value)> {
         ("containerImage", "program", json!(r"C:\other.exe")),
         ("assertion", "holds", json!(false)),
         ("sysprep", "finish", json!("shutdown")),
-        ("hotfix", "digest", json!("0")),
+        ("hotfix", "digest", json!("0".repeat(64))),
         ("windowsCapability", "installed", json!(false)),
         ("scheduledTask", "trigger", json!("startup")),
         ("hnsNetwork", "kind", json!("other")),

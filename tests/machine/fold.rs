@@ -59,7 +59,7 @@ fn an_emptied_directory_keeps_its_access_control() {
     plan.add("x/k", "seal", "directory", json!({"path": r"C:\k", "ensure": "empty"}));
     let machine = plan.predict().machine;
     let mut directories = machine.resources_of::<Directory>();
-    let (k, _) = directories.find(|(it, _)| it.path == r"C:\k").expect("the directory");
+    let (k, _) = directories.find(|(it, _)| &*it.path == r"C:\k").expect("the directory");
     assert!(k.clears_content() && k.sddl().is_some(), "{k:?}");
 }
 

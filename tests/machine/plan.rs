@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use imagegen::model::kubernetes::Program;
 use imagegen::model::resource::{Resource, WinrmTransport};
 use imagegen::model::target::Platform;
+use imagegen::model::value::AccountName;
 
 use imagegen::machine::{
     Expectations, LaterFile, Machine, PortUse, Prediction, fold_resources, predict_state,
@@ -25,6 +26,7 @@ pub(super) struct Plan {
     pub programs: BTreeMap<String, Program>,
     pub winrm: Option<WinrmTransport>,
     platform: Platform,
+    build_user: AccountName,
 }
 
 impl Plan {
@@ -55,6 +57,7 @@ impl Plan {
             programs,
             winrm: Some(WinrmTransport::Https),
             platform: Platform::default(),
+            build_user: "packer".parse().expect("a name"),
         }
     }
 
@@ -115,7 +118,7 @@ impl Plan {
             seals: true,
             later: &self.later,
             ports: &self.ports,
-            build_user: Some("packer"),
+            build_user: Some(&self.build_user),
             winrm: self.winrm,
             programs: &self.programs,
             step_file: &|step| format!("provisioners/steps/10-{step}.json"),

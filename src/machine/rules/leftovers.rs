@@ -5,9 +5,9 @@ use crate::model::resource::{
     Direction, Ensure, EnsureUser, EnvironmentVariable, FirewallAction, FirewallRule, PathEntry,
     ResourceKind, Scope, Service, WinrmListener, WinrmSetting,
 };
+use crate::model::value::Ports;
 
 use super::super::command::list_argument_paths;
-use super::super::ports;
 use super::super::problem::Rule;
 use super::{Context, Problems};
 
@@ -70,7 +70,7 @@ pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<
     for rule in machine.present_resources::<FirewallRule>() {
         let settings = rule.settings;
         let opens = settings.direction == Direction::Inbound && settings.action == FirewallAction::Allow;
-        let mut opened = settings.local_port.iter().filter_map(|text| ports::parse_ports(text));
+        let mut opened = settings.local_port.iter().map(Ports::bounds);
         let is_winrm = |(first, last)| WINRM_PORTS.iter().any(|port| (first..=last).contains(port));
         if opens && rule.origin.scope != Scope::Build && opened.any(is_winrm) {
             let message = format!("firewall rule `{}` leaves WinRM open", rule.it.rule_name);

@@ -8,7 +8,7 @@ use super::super::problem::Rule;
 use super::{Context, Problems, Target};
 
 pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
-    check_port_numbers(context, problems);
+    check_port_ranges(context, problems);
     for port in &context.machine.ports {
         if port.direction == Direction::Inbound && port.rule.is_none() {
             let message = format!(
@@ -56,34 +56,15 @@ fn find_program<'a>(context: &Context<'a>, program: &str) -> Option<&'a super::O
     })
 }
 
-fn check_port_numbers(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let remedy = "write ports as `10250` or `30000-32767`, within 1 and 65535";
+fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {
     for resource in context.resources {
-        let fault = match &resource.kind {
-            ResourceKind::FirewallRule(it) => it
-                .desired
-                .present()
-                .into_iter()
-                .flat_map(|rule| rule.local_port.iter().chain(&rule.remote_port))
-                .find(|text| ports::parse_ports(text).is_none())
-                .map(|text| format!("`{text}` is neither a port nor a range of ports")),
-            ResourceKind::PortRange(it) => {
-                let beyond =
-                    it.start == 0 || it.count == 0 || u32::from(it.start) + u32::from(it.count) > 65536;
-                (beyond || !it.protocol.has_ports()).then(|| {
-                    format!("{} {} ports from {} are not a range of ports", it.count, it.protocol, it.start)
-                })
-            }
-            _ => None,
-        };
-        if let Some(message) = fault {
+        let ResourceKind::PortRange(it) = &resource.kind else { continue };
+        let is_beyond = it.start == 0 || it.count == 0 || u32::from(it.start) + u32::from(it.count) > 65536;
+        if is_beyond || !it.protocol.has_ports() {
+            let message =
+                format!("{} {} ports from {} are not a range of ports", it.count, it.protocol, it.start);
+            let remedy = "choose TCP or UDP, and ports from 1 to 65535";
             problems.add_problem(Rule::PortMalformed, resource, message, remedy);
-        }
-    }
-    for port in context.expectations.ports {
-        if ports::parse_ports(&port.port).is_none() {
-            let message = format!("provisioners/ports.json gives it the port `{}`", port.port);
-            problems.add_problem(Rule::PortMalformed, &Target(&port.program), message, remedy);
         }
     }
 }

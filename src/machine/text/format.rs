@@ -5,6 +5,7 @@ use crate::model::resource::{
     Assertion, AssertionCheck, Direction, FailureAction, FailureActionKind, FirewallAction, FirewallSettings,
     RegistryData, ServiceSettings, ServiceState, StartType,
 };
+use crate::model::value::Ports;
 
 use super::super::state::Port;
 
@@ -49,11 +50,15 @@ pub(super) fn format_rule(rule: &FirewallSettings) -> String {
     };
     let protocol = rule.protocol.map_or_else(|| "any".to_owned(), |protocol| protocol.to_string());
     let mut text = format!("{action} {} {protocol}", format_direction(rule.direction));
-    for (title, values) in
-        [("port", &rule.local_port), ("to port", &rule.remote_port), ("with", &rule.remote_address)]
-    {
+    let ports = |ports: &[Ports]| ports.iter().map(Ports::as_str).collect::<Vec<_>>().join(", ");
+    let lists = [
+        ("port", ports(&rule.local_port)),
+        ("to port", ports(&rule.remote_port)),
+        ("with", rule.remote_address.join(", ")),
+    ];
+    for (title, values) in lists {
         if !values.is_empty() {
-            text = format!("{text} {title} {}", values.join(", "));
+            text = format!("{text} {title} {values}");
         }
     }
     match rule.icmp_type {

@@ -5,14 +5,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::Sha256;
+use super::super::value::{AccountName, Sha256};
 use super::{Ensure, Identity, ResourceType};
 
 /// A local account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LocalUser {
-    pub user_name: String,
+    pub user_name: AccountName,
     pub ensure: EnsureUser,
 }
 
@@ -113,7 +113,7 @@ impl ExclusionKind {
 
 impl ResourceType for LocalUser {
     fn identity(&self) -> Identity {
-        Identity::new("account", &["userName"], &self.user_name)
+        Identity::new("account", &["userName"], self.user_name.as_str())
     }
     fn is_absent(&self) -> bool {
         self.ensure == EnsureUser::Absent

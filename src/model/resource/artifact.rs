@@ -4,21 +4,73 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::member::MemberName;
-use super::super::value::{PinAlgorithm, Sha256};
+use super::super::url::HttpUrl;
+use super::super::value::{FileDigest, PinAlgorithm, Sha256, ValueError, WindowsPath};
 use super::{Identity, ResourceKind, ResourceType};
 
 /// Stands in previews for a digest that the lockfile does not pin yet.
 pub const UNPINNED: &str = "unpinned";
 
+/// Bytes that the engine downloads. In JSON, `digest` is `unpinned` where nothing pins them yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "DownloadRecord", into = "DownloadRecord")]
+#[schemars(with = "DownloadRecord")]
+pub struct Download {
+    pub url: HttpUrl,
+    pub digest: Option<FileDigest>,
+}
+
+/// The same in JSON.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename = "Download")]
+struct DownloadRecord {
+    url: HttpUrl,
+    algorithm: PinAlgorithm,
+    /// Lower-case hexadecimal.
+    digest: String,
+}
+
+impl TryFrom<DownloadRecord> for Download {
+    type Error = ValueError;
+
+    fn try_from(record: DownloadRecord) -> Result<Self, ValueError> {
+        let DownloadRecord { url, algorithm, digest } = record;
+        let digest = if digest == UNPINNED { None } else { Some(FileDigest::new(algorithm, digest)?) };
+        Ok(Self { url, digest })
+    }
+}
+
+impl From<Download> for DownloadRecord {
+    fn from(download: Download) -> Self {
+        let Download { url, digest } = download;
+        match digest {
+            Some(digest) => Self { url, algorithm: digest.algorithm(), digest: digest.to_string() },
+            None => Self { url, algorithm: PinAlgorithm::Sha256, digest: UNPINNED.to_owned() },
+        }
+    }
+}
+
+impl Download {
+    /// What stands for the bytes: without a digest, only the address is known.
+    #[must_use]
+    pub fn identify_bytes(&self) -> &str {
+        self.digest.as_ref().map_or_else(|| self.url.public_url(), FileDigest::as_str)
+    }
+
+    /// The file in the cache that a resource is installed from.
+    #[must_use]
+    pub fn to_artifact(&self, cache: &WindowsPath) -> Artifact {
+        Artifact { path: cache.clone(), download: self.clone() }
+    }
+}
+
 /// A pinned file that is used as it was published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Artifact {
-    pub path: String,
-    pub url: String,
-    pub algorithm: PinAlgorithm,
-    /// Lower-case hexadecimal.
-    pub digest: String,
+    pub path: WindowsPath,
+    #[serde(flatten)]
+    pub download: Download,
 }
 
 /// Files out of a pinned archive. The archive itself is kept in `cache` during the build only:
@@ -26,12 +78,11 @@ pub struct Artifact {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Archive {
-    pub url: String,
-    pub algorithm: PinAlgorithm,
-    pub digest: String,
+    #[serde(flatten)]
+    pub download: Download,
     pub format: ArchiveFormat,
     /// Path of the downloaded archive.
-    pub cache: String,
+    pub cache: WindowsPath,
     pub members: Vec<ArchiveMember>,
 }
 
@@ -50,7 +101,7 @@ pub struct ArchiveMember {
     /// Name inside the archive, exactly as listed there.
     pub member: MemberName,
     /// Windows path of the file it becomes.
-    pub path: String,
+    pub path: WindowsPath,
     /// SHA-256 that the member had when the archive was verified: compared after unpacking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Sha256>,
@@ -60,18 +111,12 @@ pub struct ArchiveMember {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Msi {
-    pub url: String,
-    pub algorithm: PinAlgorithm,
-    pub digest: String,
-    pub cache: String,
-    pub creates: String,
+    #[serde(flatten)]
+    pub download: Download,
+    pub cache: WindowsPath,
+    pub creates: WindowsPath,
     /// `NAME=value` properties and switches after `/i PACKAGE /qn /norestart`.
     pub arguments: Vec<String>,
-}
-
-/// What stands for an artifact's bytes: without a digest, only the address is known.
-fn pinned_bytes(url: &str, digest: &str) -> String {
-    if digest == UNPINNED { url.to_owned() } else { digest.to_owned() }
 }
 
 impl ResourceType for Artifact {
@@ -81,14 +126,11 @@ impl ResourceType for Artifact {
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]
     }
-    fn digest(&self) -> Option<(&str, usize)> {
-        Some((&self.digest, self.algorithm.hex_length()))
-    }
     fn file(&self) -> Option<&str> {
         Some(&self.path)
     }
     fn bytes(&self) -> Option<String> {
-        Some(pinned_bytes(&self.url, &self.digest))
+        Some(self.download.identify_bytes().to_owned())
     }
 }
 
@@ -101,18 +143,15 @@ impl ResourceType for Archive {
         let members = self.members.iter().map(|member| member.path.as_str());
         members.chain([self.cache.as_str()]).collect()
     }
-    fn digest(&self) -> Option<(&str, usize)> {
-        Some((&self.digest, self.algorithm.hex_length()))
-    }
     fn file(&self) -> Option<&str> {
         self.members.first().map(|member| member.path.as_str())
     }
     fn bytes(&self) -> Option<String> {
         let member = &self.members.first()?.member;
-        Some(format!("{} {member}", pinned_bytes(&self.url, &self.digest)))
+        Some(format!("{} {member}", self.download.identify_bytes()))
     }
     fn download(&self) -> Option<Artifact> {
-        Some(download(&self.cache, &self.url, self.algorithm, &self.digest))
+        Some(self.download.to_artifact(&self.cache))
     }
     fn parts(&self) -> Option<Vec<ResourceKind>> {
         let part = |member: &ArchiveMember| {
@@ -129,22 +168,13 @@ impl ResourceType for Msi {
     fn paths(&self) -> Vec<&str> {
         vec![&self.cache, &self.creates]
     }
-    fn digest(&self) -> Option<(&str, usize)> {
-        Some((&self.digest, self.algorithm.hex_length()))
-    }
     fn file(&self) -> Option<&str> {
         Some(&self.creates)
     }
     fn download(&self) -> Option<Artifact> {
-        Some(download(&self.cache, &self.url, self.algorithm, &self.digest))
+        Some(self.download.to_artifact(&self.cache))
     }
     fn creates_parents(&self) -> bool {
         true
     }
-}
-
-/// The file in the cache that a resource is installed from.
-pub(super) fn download(path: &str, url: &str, algorithm: PinAlgorithm, digest: &str) -> Artifact {
-    let [path, url, digest] = [path, url, digest].map(str::to_owned);
-    Artifact { path, url, algorithm, digest }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::WindowsPath;
 use super::{Identity, ResourceType, ServiceState};
 
 /// Something that must hold. The engine can only compare it.
@@ -20,7 +21,7 @@ pub struct Assertion {
 pub enum AssertionCheck {
     /// `program` with `arguments` exits 0 and prints text that matches `pattern`.
     Command {
-        program: String,
+        program: WindowsPath,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Vec<String>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::WindowsPath;
 use super::{Identity, ResourceType, SecuredObject};
 
 /// A directory, optionally with its whole access control.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Directory {
-    pub path: String,
+    pub path: WindowsPath,
     #[serde(flatten)]
     pub state: DirectoryState,
 }

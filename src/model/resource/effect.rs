@@ -21,11 +21,6 @@ pub trait ResourceType {
         Vec::new()
     }
 
-    /// The digest that pins what the resource installs, and its length in hexadecimal digits.
-    fn digest(&self) -> Option<(&str, usize)> {
-        None
-    }
-
     /// Owner, group and DACL, and the kind of object that has them.
     fn descriptor(&self) -> Option<(&str, SecuredObject)> {
         None

@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::PinAlgorithm;
-use super::artifact::download;
-use super::{Artifact, Identity, ResourceType};
+use super::super::value::{KbId, WindowsPath};
+use super::{Artifact, Download, Identity, ResourceType};
 
 /// A role or feature of Windows Server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,12 +26,10 @@ pub struct WindowsCapability {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Hotfix {
-    /// `KB5058411`
-    pub kb: String,
-    pub url: String,
-    pub algorithm: PinAlgorithm,
-    pub digest: String,
-    pub cache: String,
+    pub kb: KbId,
+    #[serde(flatten)]
+    pub download: Download,
+    pub cache: WindowsPath,
 }
 
 /// Updates that Windows Update offers: some by name, and all of some categories. The search runs
@@ -40,7 +37,7 @@ pub struct Hotfix {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct WindowsUpdate {
-    pub kbs: Vec<String>,
+    pub kbs: Vec<KbId>,
     /// Ids of categories: their names are in the language of the system.
     pub categories: Vec<String>,
 }
@@ -59,16 +56,13 @@ impl ResourceType for WindowsCapability {
 
 impl ResourceType for Hotfix {
     fn identity(&self) -> Identity {
-        Identity::new("hotfix", &["kb"], &self.kb)
+        Identity::new("hotfix", &["kb"], self.kb.as_str())
     }
     fn paths(&self) -> Vec<&str> {
         vec![&self.cache]
     }
-    fn digest(&self) -> Option<(&str, usize)> {
-        Some((&self.digest, self.algorithm.hex_length()))
-    }
     fn download(&self) -> Option<Artifact> {
-        Some(download(&self.cache, &self.url, self.algorithm, &self.digest))
+        Some(self.download.to_artifact(&self.cache))
     }
 }
 
@@ -77,7 +71,12 @@ impl ResourceType for WindowsUpdate {
         Identity::new(
             "update search",
             &[],
-            self.kbs.iter().chain(&self.categories).cloned().collect::<Vec<_>>().join(" "),
+            self.kbs
+                .iter()
+                .map(KbId::as_str)
+                .chain(self.categories.iter().map(String::as_str))
+                .collect::<Vec<_>>()
+                .join(" "),
         )
     }
 }

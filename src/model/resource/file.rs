@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::WindowsPath;
 use super::{Desired, Identity, ResourceType, SecuredObject};
 
 /// A text file: UTF-8 without byte order mark, line ends as given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct File {
-    pub path: String,
+    pub path: WindowsPath,
     #[serde(flatten)]
     pub desired: Desired<FileContent>,
 }
@@ -30,7 +31,7 @@ pub struct FileContent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Symlink {
-    pub path: String,
+    pub path: WindowsPath,
     #[serde(flatten)]
     pub desired: Desired<LinkTarget>,
 }
@@ -38,7 +39,7 @@ pub struct Symlink {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LinkTarget {
-    pub target: String,
+    pub target: WindowsPath,
 }
 
 impl File {
@@ -58,9 +59,6 @@ impl ResourceType for File {
     }
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]
-    }
-    fn digest(&self) -> Option<(&str, usize)> {
-        Some((self.desired.present()?.sha256.as_deref()?, 64))
     }
     fn descriptor(&self) -> Option<(&str, SecuredObject)> {
         Some((self.desired.present()?.sddl.as_deref()?, SecuredObject::File))

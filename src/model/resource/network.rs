@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::Ports;
 use super::{Desired, Identity, ResourceType};
 
 /// A rule of the Windows firewall, for all profiles.
@@ -26,11 +27,11 @@ pub struct FirewallSettings {
     /// Any protocol without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// Ports or ranges (`30000-32767`); none for ICMP.
+    /// None for ICMP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub local_port: Vec<String>,
+    pub local_port: Vec<Ports>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remote_port: Vec<String>,
+    pub remote_port: Vec<Ports>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remote_address: Vec<String>,
     /// The kind of message; all without one.

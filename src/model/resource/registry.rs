@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::{HexBytes, RegistryKey, WindowsPath};
 use super::{ArgumentsFile, Desired, Ensure, Identity, ResourceType};
 
 /// A registry value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RegistryValue {
-    /// `HKLM:\…`
-    pub key: String,
+    pub key: RegistryKey,
     /// Empty for the key's default value.
     pub value_name: String,
     #[serde(flatten)]
@@ -36,8 +36,7 @@ pub enum RegistryData {
     DWord(u32),
     QWord(u64),
     MultiString(Vec<String>),
-    /// Two hexadecimal digits for each byte.
-    Binary(String),
+    Binary(HexBytes),
 }
 
 /// A machine-wide environment variable.
@@ -59,7 +58,7 @@ pub struct EnvironmentValue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PathEntry {
-    pub entry: String,
+    pub entry: WindowsPath,
     pub ensure: Ensure,
 }
 

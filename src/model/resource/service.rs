@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::WindowsPath;
 use super::{Desired, Identity, ResourceType};
 
 /// A Windows service. Without `program` it tunes one that is there already.
@@ -24,7 +25,7 @@ pub struct ServiceSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
+    pub program: Option<WindowsPath>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
     /// More arguments.
@@ -53,7 +54,7 @@ pub struct ServiceSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ArgumentsFile {
-    pub path: String,
+    pub path: WindowsPath,
     pub variable: String,
     /// Flags that are not taken from the file: the plan's own value stands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::value::WindowsPath;
 use super::{Desired, Identity, ResourceType};
 
 /// A task that runs as SYSTEM, without time limit, and is tried again each minute when it fails.
@@ -17,7 +18,7 @@ pub struct ScheduledTask {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TaskSettings {
-    pub program: String,
+    pub program: WindowsPath,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
     pub trigger: TaskTrigger,
@@ -50,7 +51,7 @@ pub struct PowerPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PageFile {
-    pub path: String,
+    pub path: WindowsPath,
     /// With the maximum 0 as well, Windows chooses.
     pub initial_megabytes: u32,
     pub maximum_megabytes: u32,
@@ -63,7 +64,7 @@ pub struct Sysprep {
     /// `IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE`
     pub image_state: String,
     /// Answer file of the next boot.
-    pub unattend: String,
+    pub unattend: WindowsPath,
     /// `quit` or `shutdown`: what Sysprep does at its end.
     pub finish: String,
 }

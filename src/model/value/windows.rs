@@ -1,0 +1,121 @@
+//! Texts that Windows takes in a fixed form.
+
+use super::is_digits;
+use crate::model::paths::{find_fault, normalize_path};
+use crate::text_value;
+
+text_value!(
+    /// A Windows update.
+    KbId,
+    |text| text.strip_prefix("KB").is_some_and(|digits| (6..=7).contains(&digits.len()) && is_digits(digits)),
+    "a Windows update: expected `KB` and six or seven digits, such as `KB5058411`"
+);
+
+text_value!(
+    /// An absolute path, as it was written.
+    WindowsPath,
+    |text| find_fault(text).is_none(),
+    "a path that Windows takes: expected an absolute path such as `C:\\k`",
+    find_fault
+);
+
+text_value!(
+    /// The name of a local account (`NetUserAdd`, `usri1_name`).
+    AccountName,
+    is_account_name,
+    "the name of a local account: expected at most 20 characters without `\"/\\[]:;|=,+*?<>@`, such as `packer`"
+);
+
+text_value!(
+    /// A port, or a range of ports.
+    Ports,
+    |text| parse_ports(text).is_some(),
+    "a port or a range of ports: expected numbers from 1 to 65535, such as `30000-32767`"
+);
+
+text_value!(
+    /// A key of the machine's registry.
+    RegistryKey,
+    is_registry_key,
+    "a key of the machine's registry: expected a path below `HKLM:\\`, such as `HKLM:\\SOFTWARE\\Microsoft`"
+);
+
+text_value!(
+    /// Bytes, as two hexadecimal digits each.
+    HexBytes,
+    |text| text.len() % 2 == 0 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
+    "hexadecimal: expected two digits for each byte, such as `00ff`"
+);
+
+impl WindowsPath {
+    /// With backslashes only, and none at the end but a drive's.
+    #[must_use]
+    pub fn normalize(&self) -> String {
+        normalize_path(self)
+    }
+}
+
+impl Ports {
+    /// The first and the last one.
+    ///
+    /// # Panics
+    /// Never: the text was parsed when the value was made.
+    #[must_use]
+    pub fn bounds(&self) -> (u16, u16) {
+        parse_ports(self).expect("`Ports` are numbers")
+    }
+
+    /// Whether all of the other's ports are among these.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let ((low, high), (first, last)) = (self.bounds(), other.bounds());
+        low <= first && last <= high
+    }
+}
+
+fn parse_ports(text: &str) -> Option<(u16, u16)> {
+    let number = |text: &str| if is_digits(text) { text.parse::<u16>().ok() } else { None };
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (number(first)?, number(last)?);
+    (0 < first && first <= last).then_some((first, last))
+}
+
+fn is_account_name(text: &str) -> bool {
+    let is_known = |c: char| !c.is_control() && !"\"/\\[]:;|=,+*?<>@".contains(c);
+    (1..=20).contains(&text.encode_utf16().count())
+        && text.chars().all(is_known)
+        && !text.chars().all(|c| c == '.' || c == ' ')
+}
+
+fn is_registry_key(text: &str) -> bool {
+    let below = text.strip_prefix(r"HKLM:\").unwrap_or_default();
+    below
+        .split('\\')
+        .all(|name| !name.is_empty() && !name.contains(['/', '*', '?']) && !name.contains(char::is_control))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_windows_does_not_take_are_refused() {
+        fn refused<T: std::str::FromStr>(texts: &[&str]) {
+            for text in texts {
+                assert!(text.parse::<T>().is_err(), "{text}");
+            }
+        }
+        refused::<KbId>(&["KB12", "5058411", "kb5058411", "KB50584111", "KB505841x"]);
+        refused::<Ports>(&["", "0", "65536", "9-8", "any", "1-2-3", " 1", "+1"]);
+        refused::<AccountName>(&["", "a/b", "a\\b", "...", "a@b", "a-name-of-21-letters!", "a\u{7}"]);
+        refused::<RegistryKey>(&[r"HKCU:\Software", r"HKLM:\", r"HKLM:\a\", r"HKLM:\a\\b", "HKLM:a"]);
+        refused::<HexBytes>(&["0x0", "0", "zz"]);
+        assert_eq!("10250".parse::<Ports>().expect("port").bounds(), (10250, 10250));
+        assert_eq!("30000-32767".parse::<Ports>().expect("ports").bounds(), (30000, 32767));
+        assert!("Administrator".parse::<AccountName>().is_ok());
+        assert!(r"HKLM:\SYSTEM\CurrentControlSet".parse::<RegistryKey>().is_ok());
+        assert!("00FF".parse::<HexBytes>().is_ok());
+        let error = r"C:\k\nul".parse::<WindowsPath>().expect_err("a device").to_string();
+        assert!(error.contains("uses the device name `nul`"), "{error}");
+    }
+}
