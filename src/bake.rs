@@ -4,20 +4,20 @@
 //! goes to a file whole and to the terminal condensed, secrets masked in both.
 
 mod condense;
+mod media;
 mod results;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::acquire::{ProvenPlan, Tools, VerifiedArtifact};
+use crate::acquire::{ProvenPlan, Tools};
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::exec::{self, ExecError, Outcome, Run};
 use crate::io::fs::{self, FileError};
 use crate::model::choice::OnError;
 use crate::model::plan::Plan;
 use crate::model::secret::{Masker, Secret};
-use crate::model::target::ImageTarget;
 use crate::ui::Printer;
 
 pub use condense::condense_line;
@@ -136,20 +136,22 @@ impl Bake<'_> {
         if !exec::is_program(&program) {
             return Err(BakeError::NoPacker(program));
         }
+        let (artifacts, media) =
+            (media::gather_artifacts(self.proven)?, media::gather_boot_media(self.proven)?);
         let log = self.folder.join("packer.log");
         for name in ["packer-manifest.json", "check-report.json", "image.json"] {
             fs::remove_if_exists(&self.folder.join(name))?;
         }
         mask_variables(plan, self.environment);
+        let mut environment = build_environment(plan, self.environment, self.tools.plugins.as_deref());
+        environment.extend(media.list_variables());
+        if let Some(artifacts) = &artifacts {
+            environment.insert(media::VARIABLE.to_owned(), artifacts.path().as_os_str().to_owned());
+        }
         let mut session = Session {
             program,
             folder: self.folder.to_owned(),
-            environment: build_environment(
-                plan,
-                self.proven.artifacts(),
-                self.environment,
-                self.tools.plugins.as_deref(),
-            ),
+            environment,
             interactive: self.on_error == OnError::Ask,
             log: fs::Log::create(&log)?,
             log_path: log,
@@ -190,12 +192,7 @@ fn read_results(
 }
 
 /// Packer's environment: nobody's home page is asked, variables come under Packer's own names.
-fn build_environment(
-    plan: &Plan,
-    verified: &[VerifiedArtifact],
-    environment: &Environment,
-    plugins: Option<&Path>,
-) -> Environment {
+fn build_environment(plan: &Plan, environment: &Environment, plugins: Option<&Path>) -> Environment {
     // Packer's debug log holds the password that it generates for the guest.
     let mut result: Environment = [("CHECKPOINT_DISABLE", "1"), ("PACKER_NO_COLOR", "1"), ("PACKER_LOG", "")]
         .into_iter()
@@ -212,12 +209,6 @@ fn build_environment(
         let set = |name: String| environment.get(&name).filter(|value| !value.is_empty());
         if let Some(value) = variable.environment_names().find_map(set) {
             result.insert(format!("PKR_VAR_{}", variable.name), value.clone());
-        }
-    }
-    for medium in plan.target.image().map(ImageTarget::media).unwrap_or_default() {
-        if let Some(found) = verified.iter().find(|it| it.artifact().component == medium.name) {
-            let path = found.fetched().path().as_os_str().to_owned();
-            result.insert(format!("PKR_VAR_{}", medium.path), path);
         }
     }
     result

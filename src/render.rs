@@ -19,7 +19,7 @@ use crate::model::choice::Delivery;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::target::{ImageTarget, PackerBase, Start, Target, TargetReleases};
-use crate::model::variable::Variable;
+use crate::model::variable::{DefaultFrom, Variable};
 
 pub use bundle::archive_names;
 pub use hcl::convert_template as hcl_template;
@@ -131,7 +131,8 @@ pub fn render_workspace(
     let folder = format!("targets/{}", plan.target.name);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for name in plan.target.image().map(list_source_files).unwrap_or_default() {
-        let path = format!("{folder}/{name}");
+        let own = format!("{folder}/{name}");
+        let path = if packer.get(&own).is_some() { own } else { format!("shared/{name}") };
         files.insert(name.clone(), hcl::render_template(packer, &path, &context)?);
     }
     for (name, path) in [
@@ -171,7 +172,10 @@ fn list_source_files(image: &ImageTarget) -> &[String] {
 
 fn list_declared_variables<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
     let target = plan.target.variables.iter().filter(|variable| plan.declared.contains(&variable.name));
-    target.chain(&base.variables).collect()
+    let is_declared = |variable: &&Variable| {
+        variable.default_from != Some(DefaultFrom::ArtifactFolder) || plan.delivery == Delivery::Media
+    };
+    target.chain(base.variables.iter().filter(is_declared)).collect()
 }
 
 /// Values of variables: never those of secrets, and none for what nobody gave.
@@ -255,7 +259,7 @@ pub fn build_context(plan: &Plan) -> Value {
         "target": {
             "name": plan.target.name,
             "title": plan.target.title,
-            "builder": image.map_or("", |image| image.builder.as_str()),
+            "builder": plan.target.builder(&plan.selectors),
             "build_user": image.map_or("", |image| image.session().1.as_str()),
         },
         "image": {

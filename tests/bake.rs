@@ -1,7 +1,9 @@
 //! Baking: with a Packer that misbehaves, and with the real one against a simulated Azure and a
 //! simulated guest.
 
+mod media;
 mod qemu;
+mod vsphere;
 
 use std::fs;
 use std::path::{Path, PathBuf};

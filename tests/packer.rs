@@ -39,6 +39,7 @@ fn validate_workspace(packer: &Path, target: &Target, check: &TargetCheck, selec
             .current_dir(test.folder.join("o"))
             .env("HOME", &test.folder)
             .env("CHECKPOINT_DISABLE", "1")
+            .env("PKR_VAR_artifact_folder", "/dev/null")
             .envs(media.iter().map(|path| (format!("PKR_VAR_{path}"), "/dev/null")))
             .envs(&check.environment)
             .output()

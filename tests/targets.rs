@@ -6,6 +6,7 @@ use std::fs;
 use imagegen::catalog::Trees;
 use imagegen::embedded::Tree;
 use imagegen::lock::Lock;
+use imagegen::model::choice::Delivery;
 use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::target::Target;
@@ -41,12 +42,13 @@ fn check_test(target: &Target, check: &TargetCheck) {
     let name = &target.name;
     let marks = match (check.stage, target.image()) {
         (CheckStage::Executed, Some(_)) => {
-            vec![format!("--target {name} "), format!("executed_versions(\"{name}\")")]
+            vec![format!("--target {name} "), format!("(\"{name}\"")]
         }
         (CheckStage::Executed, None) => vec![format!("--target {name} ")],
         (CheckStage::Validated, _) => vec!["find_checks(CheckStage::Validated)".to_owned()],
         (CheckStage::CheckedByName, _) => vec!["image_targets()".to_owned()],
     };
+    // The target's name is the first argument of the helper that reads its versions.
     for mark in marks {
         assert!(text.contains(&mark), "{name}: the file of `{}` has no `{mark}`", check.test);
     }
@@ -111,7 +113,7 @@ fn format_row(row: &Value) -> String {
     let plugin = row["plugins"].as_array().and_then(|all| all.first());
     let builder = plugin.map_or_else(
         || "none".to_owned(),
-        |plugin| format!("{} {}", text(&row["builder"]), text(&plugin["version"])),
+        |plugin| format!("{} {}", words(&row["builders"]), text(&plugin["version"])),
     );
     let checks = row["checks"].as_array().expect("checks");
     let find = |stage: &str| checks.iter().find(|check| check["stage"] == stage);
@@ -139,8 +141,8 @@ fn format_row(row: &Value) -> String {
     format!("| `{}` | {builder} | {windows} | {validated} | {executed} | {made} |\n", text(&row["name"]))
 }
 
-/// Every target for each of its Windows releases with the oldest and the newest Kubernetes, and with each value of
-/// its selectors: planned, predicted and rendered in this process.
+/// Every target for each of its Windows releases with the oldest and the newest Kubernetes, with delivery by media,
+/// and with each value of its selectors: planned, predicted and rendered in this process.
 #[test]
 fn every_target_is_previewed_for_its_windows_releases_and_choices() {
     let trees = read_trees(None).expect("the catalog");
@@ -153,52 +155,54 @@ fn every_target_is_previewed_for_its_windows_releases_and_choices() {
         let offered = |release: &&String| target.image().is_none() || target.releases.contains_key(*release);
         for release in releases.iter().filter(offered) {
             for kubernetes in ["1.20.0", &newest] {
-                previews += usize::from(preview_target(&target, kubernetes, release, &[], &trees));
+                previews += preview_target(&select_target(&target, kubernetes, release), &trees);
             }
         }
         let latest = target.releases.keys().max().map_or("2022", String::as_str);
-        for selector in &target.selectors {
-            for value in &selector.values {
-                let needed = value.requires.iter().filter_map(|(name, all)| Some((name, all.first()?)));
-                let mut chosen: Vec<(&str, &str)> =
-                    needed.map(|(name, it)| (name.as_str(), it.as_str())).collect();
-                chosen.push((&selector.name, &value.value));
-                previews += usize::from(preview_target(&target, &newest, latest, &chosen, &trees));
-            }
+        let selection = select_target(&target, &newest, latest);
+        let by_media = target.delivery().as_slice().contains(&Delivery::Media);
+        if by_media {
+            let selection = ImageDefinition { delivery: Some(Delivery::Media), ..selection.clone() };
+            previews += preview_target(&selection, &trees);
+        }
+        for (selector, value) in
+            target.selectors.iter().flat_map(|it| it.values.iter().map(move |value| (it, value)))
+        {
+            let needed =
+                value.requires.iter().filter_map(|(name, all)| Some((name.clone(), all.first()?.clone())));
+            let chosen = needed.chain([(selector.name.clone(), value.value.clone())]);
+            let variables = chosen.map(|(name, value)| (name, Value::from(value))).collect();
+            previews += preview_target(&ImageDefinition { variables, ..selection.clone() }, &trees);
         }
     }
     assert!(previews >= 5 * all_targets().len(), "{previews}");
 }
 
-/// False where the catalog does not offer the Windows release for the Kubernetes version.
-fn preview_target(
-    target: &Target,
-    kubernetes: &str,
-    release: &str,
-    chosen: &[(&str, &str)],
-    trees: &Trees,
-) -> bool {
-    let title = format!("{} {release} {kubernetes} {chosen:?}", target.name);
-    let definition = ImageDefinition {
+fn select_target(target: &Target, kubernetes: &str, release: &str) -> ImageDefinition {
+    ImageDefinition {
         target: Some(target.name.clone()),
         kubernetes: Some(kubernetes.to_owned()),
         windows: Some(release.to_owned()),
-        variables: chosen.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect(),
         ..ImageDefinition::default()
-    };
-    let plan = match resolve_plan(&definition, trees) {
+    }
+}
+
+/// The number of previews: none where the catalog does not offer the Windows release for the Kubernetes version.
+fn preview_target(selection: &ImageDefinition, trees: &Trees) -> usize {
+    let title = serde_json::to_string(selection).expect("JSON");
+    let plan = match resolve_plan(selection, trees) {
         Ok(plan) => plan,
         Err(error) => {
             let refusal = format!("{error:#}");
-            assert!(refusal.contains(&format!("does not support Windows {release}")), "{title}: {refusal}");
-            return false;
+            assert!(refusal.contains("does not support Windows"), "{title}: {refusal}");
+            return 0;
         }
     };
     let (guest, _) = predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{title}: {error:#}"));
     let lock = Lock::for_preview(&plan);
     let workspace = render_workspace(&plan, &lock, &guest, &trees.packer, &trees.provisioners);
     check_variables(&title, &workspace.unwrap_or_else(|error| panic!("{title}: {error:#}")));
-    true
+    1
 }
 
 /// Packer refuses a variable that is used and not declared; one that is declared and not used would do nothing.

@@ -148,7 +148,8 @@ fn no_code_names_a_target() {
     let mut words = BTreeSet::new();
     for target in image_targets() {
         let image = target.image().expect("an image");
-        words.extend([target.name.to_lowercase(), image.builder.to_lowercase()]);
+        words.insert(target.name.to_lowercase());
+        words.extend(target.builders().map(str::to_lowercase));
         words.extend(image.plugins.as_slice().iter().map(|plugin| plugin.name.to_lowercase()));
     }
     let mut checked = 0;
@@ -182,7 +183,7 @@ fn conditions_of_the_packer_templates_are_in_their_context() {
         for selector in &target.selectors {
             known.extend(selector.values.iter().map(|it| format!("uses.{}_{}", selector.name, it.value)));
         }
-        known.insert("uses.signed_scripts".to_owned());
+        known.extend(["uses.signed_scripts", "uses.media"].map(str::to_owned));
         known.extend(["unpacks", "removes_scripts", "restarts", "reports"].map(|it| format!("stage.{it}")));
         let folder = format!("targets/{}", target.name);
         let own = packer

@@ -98,13 +98,21 @@ function Save-PinnedFile {
     }
 }
 
-# A file of that digest that came with the plan is taken in the place of the URL; its bytes are checked as ever.
+# A file of that digest that came with the plan or lies on a disc is taken in the place of the URL; its bytes are
+# checked as ever. Names on a disc are short.
 function Select-Source {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Url, [Parameter(Mandatory)] [string] $Digest)
-    $path = Join-Path -Path $script:Root -ChildPath "artifacts/$Digest"
-    # Three slashes: a path alone is an absolute URI on Windows only.
-    if ([IO.File]::Exists($path)) { return ([uri]"file:///$($path.Replace('\', '/').TrimStart('/'))").AbsoluteUri }
+    $paths = @(Join-Path -Path $script:Root -ChildPath "artifacts/$Digest")
+    foreach ($drive in [IO.DriveInfo]::GetDrives()) {
+        if ($drive.DriveType -ne 'CDRom' -or -not $drive.IsReady) { continue }
+        $paths += "$($drive.Name)artifacts/$($Digest.Substring(0, 32))"
+    }
+    foreach ($path in $paths) {
+        if (-not [IO.File]::Exists($path)) { continue }
+        # Three slashes: a path alone is an absolute URI on Windows only.
+        return ([uri]"file:///$($path.Replace('\', '/').TrimStart('/'))").AbsoluteUri
+    }
     $Url
 }
 

@@ -10,7 +10,6 @@ use crate::embedded::sha256_hex;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
-use crate::model::target::Output;
 
 use super::BakeError;
 
@@ -170,7 +169,7 @@ pub(super) fn read_baked_image(
 /// What the manifest says of one build; files are hashed where the image is files.
 fn read_built_artifact(plan: &Plan, folder: &Path, build: ManifestBuild) -> Result<BuiltArtifact, BakeError> {
     let mut files = Vec::new();
-    if let Some(Output::Files { folder: output, .. }) = plan.target.image().map(|image| &image.output) {
+    if let Some(output) = plan.target.output_folder(&plan.selectors) {
         for file in build.files.unwrap_or_default() {
             let path = format!("{output}/{}", file.name);
             let found = fs::digest_file(&folder.join(&path))?;

@@ -11,7 +11,7 @@ use super::nonempty::NonEmpty;
 use super::record::TargetRecord;
 use super::resource::{Protocol, WinrmTransport};
 use super::value::AccountName;
-use super::variable::{Selector, Variable};
+use super::variable::{Selector, SelectorValue, Variable};
 use super::version::Version;
 
 /// `packer/packer.json`: what the workspace of every target needs from Packer.
@@ -238,6 +238,9 @@ pub struct ReleaseSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     pub variables: BTreeMap<String, String>,
+    /// Day of this knowledge, as `2026-11-22`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<String>,
     pub source: String,
 }
 
@@ -282,6 +285,41 @@ impl Target {
     pub fn is_build_time(&self, name: &str) -> bool {
         self.find_variable(name).is_some_and(|variable| variable.build_time)
             || self.selectors.iter().any(|selector| selector.name == name && selector.build_time)
+    }
+
+    /// The chosen values of the selectors.
+    fn chosen_values<'a>(
+        &'a self,
+        selectors: &'a BTreeMap<String, String>,
+    ) -> impl Iterator<Item = &'a SelectorValue> {
+        self.selectors.iter().filter_map(|selector| {
+            let value = selectors.get(&selector.name)?;
+            selector.values.iter().find(|known| known.value == *value)
+        })
+    }
+
+    /// Packer's source type under the chosen selectors; empty where no image is built.
+    #[must_use]
+    pub fn builder<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> &'a str {
+        let own = self.chosen_values(selectors).find_map(|value| value.builder.as_deref());
+        own.unwrap_or_else(|| self.image().map_or("", |image| &image.builder))
+    }
+
+    /// The folder of the workspace that holds the image under the chosen selectors, where the image is files.
+    #[must_use]
+    pub fn output_folder<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> Option<&'a str> {
+        let own = self.chosen_values(selectors).find_map(|value| value.output_folder.as_deref());
+        own.or_else(|| match &self.image()?.output {
+            Output::CloudImage { .. } => None,
+            Output::Files { folder, .. } => Some(folder),
+        })
+    }
+
+    /// Every source type of Packer that a selection can choose.
+    pub fn builders(&self) -> impl Iterator<Item = &str> {
+        let values = self.selectors.iter().flat_map(|selector| &selector.values);
+        let chosen = values.filter_map(|value| value.builder.as_deref());
+        self.image().map(|image| image.builder.as_str()).into_iter().chain(chosen)
     }
 
     #[must_use]

@@ -30,6 +30,12 @@ pub struct SelectorValue {
     /// Which variant of the Windows release's source images it needs (`gen2`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_image: Option<String>,
+    /// Packer's source type in the place of the target's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builder: Option<String>,
+    /// The image is files below the target's output folder, whatever the target's output is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_folder: Option<String>,
     /// Values of other selectors that it needs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requires: BTreeMap<String, Vec<String>>,
@@ -70,7 +76,8 @@ pub struct Variable {
     pub default: Option<Value>,
     /// `windowsRelease`: `windows.json` of the target; `imageName`: Windows, Kubernetes and the image's version;
     /// `imageNameLabel`: the same in lower-case letters, digits and `-`; `imageVersion`: three numbers;
-    /// `bootMedium`: the path of the verified file, known when the image is built.
+    /// `bootMedium`: the path of the verified file, known when the image is built; `artifactFolder`: the folder of
+    /// the verified artifacts, known then too, and declared with delivery by media alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_from: Option<DefaultFrom>,
     /// Selector → values for which there is no default.
@@ -165,6 +172,8 @@ pub enum DefaultFrom {
     ImageNameLabel,
     ImageVersion,
     BootMedium,
+    /// The folder with the verified artifacts, for delivery by media.
+    ArtifactFolder,
 }
 
 impl DefaultFrom {

@@ -42,7 +42,7 @@ impl ImageNames {
             DefaultFrom::ImageName => Some(self.name.clone()),
             DefaultFrom::ImageNameLabel => Some(format_label(&self.name)),
             DefaultFrom::ImageVersion => Some(self.numbers.clone()),
-            DefaultFrom::WindowsRelease | DefaultFrom::BootMedium => None,
+            DefaultFrom::WindowsRelease | DefaultFrom::BootMedium | DefaultFrom::ArtifactFolder => None,
         }
     }
 }

@@ -41,7 +41,7 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
         let target = render::load_target(&trees.packer, &name)?;
         let image = target.image();
         let value = json!({
-            "name": name, "title": target.title, "builder": image.map(|image| &image.builder),
+            "name": name, "title": target.title, "builders": target.builders().collect::<Vec<_>>(),
             "plugins": image.map(|image| image.plugins.as_slice()),
             "output": image.map(|image| &image.output), "windows": target.releases.keys().collect::<Vec<_>>(),
             "stage": target.record.stage(), "checks": target.record.checks,
@@ -50,7 +50,8 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
             || "without Packer".to_owned(),
             |image| {
                 let plugin = image.plugins.first();
-                format!("{}, plugin {} {}", image.builder, plugin.name, plugin.version)
+                let builders = target.builders().collect::<Vec<_>>().join(" or ");
+                format!("{builders}, plugin {} {}", plugin.name, plugin.version)
             },
         );
         let line = format!("{name:<12} {} ({how}): {}", target.title, target.record.format_stages());

@@ -7,40 +7,16 @@ use std::process::{Command, Output};
 use imagegen::embedded::sha256_hex;
 use serde_json::Value;
 
-use crate::support::targets::executed_versions;
-use crate::support::{Test, files, root};
+use crate::support::{Test, root};
 
+use super::media::{
+    DRIVERS, WINDOWS, build_with_media, check_artifacts, check_secret, check_session, expect_success,
+    read_answers, read_json,
+};
 use super::simulation;
 
-const PLAN: &str = "plan --target qemu --k8s 1.36.4 --windows 2022";
-const REPORT: &str = r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#;
-const WINDOWS: &str = "stands for the installation media of Windows";
-const DRIVERS: &str = "stands for the disc with drivers";
-
-/// A definition with both media in the store.
-fn with_media() -> Test {
-    let test = Test::new()
-        .file("imagegen.json", &executed_versions("qemu"))
-        .file("report.json", REPORT)
-        .file("windows.iso", WINDOWS)
-        .file("drivers.iso", DRIVERS)
-        .line("build --target qemu --k8s 1.36.4 --windows 2022 --out o")
-        .stocked(PLAN);
-    let added = Command::new(env!("CARGO_BIN_EXE_imagegen"))
-        .args(["store", "add", "windows.iso", "drivers.iso", "--store", "store"])
-        .current_dir(&test.folder)
-        .env("HOME", &test.folder)
-        .output()
-        .expect("imagegen starts");
-    let said = String::from_utf8_lossy(&added.stdout).into_owned();
-    assert!(said.contains(&format!("{}  windows.iso", sha256_hex(WINDOWS.as_bytes()))), "{said}");
-    let media = |name: &str, content: &str| {
-        let digest = sha256_hex(content.as_bytes());
-        let url = format!("https://media.example.com/{name}.iso");
-        format!("--var {name}_iso_url={url} --var {name}_iso_sha256={digest}")
-    };
-    test.line(&media("windows", WINDOWS)).line(&media("drivers", DRIVERS))
-}
+const FIRST: &str = "--target qemu --k8s 1.36.4 --windows 2022 --image-version 1.2.3";
+const MEDIA: &[(&str, &str)] = &[("windows", WINDOWS), ("drivers", DRIVERS)];
 
 /// Runs the command in a network namespace with loopback only, with the simulated QEMU in its PATH.
 fn run_with_simulated_qemu(test: &Test) -> Output {
@@ -70,70 +46,57 @@ fn has_qemu_img() -> bool {
     is_there
 }
 
-#[test]
-fn the_real_packer_installs_windows_from_media_into_a_file() {
-    let Some(packer) = simulation() else { return };
+/// Builds the selection; gives what was said and the password of the answer file.
+fn build_image(selection: &str) -> Option<(Test, String, String)> {
+    let packer = simulation()?;
     if !has_qemu_img() {
-        return;
+        return None;
     }
-    let test = with_media()
+    let test = build_with_media("qemu", selection, MEDIA)
         .line("--var accelerator=tcg --var disk_size=1G --packer")
         .args([packer.to_str().expect("path")]);
     let output = run_with_simulated_qemu(&test);
-    let log =
-        String::from_utf8_lossy(&fs::read(test.folder.join("o/packer.log")).unwrap_or_default()).into_owned();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}\n{log}");
-
-    let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
-    let file = &image["artifacts"][0]["files"][0];
-    assert_eq!(file["path"], "image/windows-2022-k8s-1.36.4.qcow2", "{image}");
-    let disk = test.read("o/image/windows-2022-k8s-1.36.4.qcow2");
-    assert_eq!(file["sha256"], sha256_hex(&disk));
-    assert!(disk.starts_with(b"QFI\xfb"), "qcow2");
-
+    let said = expect_success(&test, &output);
     let machine = test.folder.join("machine");
-    let password = check_discs(&machine);
-    check_session(&machine);
-    for (name, bytes) in files(&test.folder) {
-        let is_disc = name.starts_with("machine/disc-");
-        assert!(is_disc || !String::from_utf8_lossy(&bytes).contains(&password), "{name} has the password");
-    }
-    assert!(!(said + &log).contains(&password));
-}
-
-/// The machine has three discs: media and drivers as they were pinned, and the answer file. Gives the
-/// password of the answer file.
-fn check_discs(machine: &Path) -> String {
-    let discs: Vec<Vec<u8>> =
-        (0..3).map(|n| fs::read(machine.join(format!("disc-{n}"))).expect("disc")).collect();
-    assert_eq!(discs[0], WINDOWS.as_bytes());
-    assert_eq!(discs[2], DRIVERS.as_bytes());
-    let answers = String::from_utf8_lossy(&discs[1]).into_owned();
+    let (answers, password) = read_answers(&machine.join("disc-1"));
     assert!(answers.contains(r"<Path>F:\viostor\2k22\amd64</Path>"), "no driver path");
-    assert!(!answers.contains("${") && !answers.contains("%{"), "the answer file is rendered whole");
     assert!(!answers.contains("ProductKey"), "no key was given");
-    let start = answers.find("<AdministratorPassword>").expect("a password");
-    let value = answers[start..].split("<Value>").nth(1).expect("a value");
-    let password = value.split("</Value>").next().expect("an end").to_owned();
-    assert!(password.len() >= 32, "{password}");
-    password
+    for (disc, content) in [("disc-0", WINDOWS), ("disc-2", DRIVERS)] {
+        assert_eq!(fs::read(machine.join(disc)).expect("disc"), content.as_bytes());
+    }
+    check_session(&machine);
+    check_secret(&test, &said, &password);
+    Some((test, said, password))
 }
 
-/// All phases ran over HTTP, and the builder's command ended the machine after the last one.
-fn check_session(machine: &Path) {
-    let events = fs::read_to_string(machine.join("winrm/events.jsonl")).expect("events");
-    for phase in ["bootstrap", "prepare", "install", "test", "seal"] {
-        assert!(events.contains(&format!("-Phase '{phase}'")), "{phase}");
-    }
-    let position = |text: &str| events.find(text).unwrap_or_else(|| panic!("no {text}"));
-    assert!(position("-Phase 'seal'") < position("shutdown.exe /s"));
+fn built_file(test: &Test) -> (Value, Vec<u8>) {
+    let image = read_json(&test.folder.join("o/image.json"));
+    let file = image["artifacts"][0]["files"][0].clone();
+    let disk = test.read(&format!("o/{}", file["path"].as_str().expect("a path")));
+    assert_eq!(file["sha256"], sha256_hex(&disk), "{image}");
+    (file, disk)
+}
+
+#[test]
+fn the_real_packer_installs_windows_from_media_into_a_file() {
+    let Some((test, ..)) = build_image(FIRST) else { return };
+    let (file, disk) = built_file(&test);
+    assert_eq!(file["path"], "image/windows-2022-k8s-1.36.4-1.2.3.qcow2");
+    assert!(disk.starts_with(b"QFI\xfb"), "qcow2");
+}
+
+/// The guest finds every artifact on the disc with the answer file, and needs no network.
+#[test]
+fn the_disc_with_the_answer_file_brings_every_artifact() {
+    let Some((test, ..)) = build_image(&format!("{FIRST} --delivery media")) else { return };
+    check_artifacts(&test, &test.folder.join("machine/disc-1"));
+    assert!(!Path::new(&test.folder.join("o/artifacts")).exists(), "artifacts stay in the store");
 }
 
 /// Bytes other than the pinned ones never reach Packer.
 #[test]
 fn media_that_differ_from_their_digest_are_refused() {
-    let test = with_media()
+    let test = build_with_media("qemu", FIRST, MEDIA)
         .line("--var windows_iso_sha256=0000000000000000000000000000000000000000000000000000000000000000");
     test.fails(4, &["windows-iso 2022"]);
     assert!(!test.exists("o/packer.log"));

@@ -21,11 +21,16 @@ source "qemu" "node" {
   iso_checksum = "sha256:${var.windows_iso_sha256}"
   qemuargs     = [["-cdrom", var.drivers_iso]]
   cd_label     = "ANSWERS"
+  #{% if uses.media %}
+  cd_files = [var.artifact_folder]
+  #{% endif %}
   cd_content = {
     "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-      driver_folder = var.driver_folder
-      image_index   = var.image_index
-      password      = local.build_password
+      firmware     = "bios"
+      driver_paths = ["viostor\\${var.driver_folder}\\amd64", "NetKVM\\${var.driver_folder}\\amd64"]
+      commands     = []
+      image_index  = var.image_index
+      password     = local.build_password
       #{% if has.product_key %}
       product_key = var.product_key
       #{% else %}

@@ -22,11 +22,13 @@ source "qemu" "node" {
   cd_label     = "ANSWERS"
   cd_content = {
     "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-      driver_folder = var.driver_folder
-      image_index   = var.image_index
-      password      = local.build_password
-      product_key   = ""
-      user          = "Administrator"
+      firmware     = "bios"
+      driver_paths = ["viostor\\${var.driver_folder}\\amd64", "NetKVM\\${var.driver_folder}\\amd64"]
+      commands     = []
+      image_index  = var.image_index
+      password     = local.build_password
+      product_key  = ""
+      user         = "Administrator"
     })
   }
 
