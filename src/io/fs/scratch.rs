@@ -1,7 +1,5 @@
 //! A folder for what lasts no longer than a run.
 
-#![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
-
 use std::fs;
 use std::path::Path;
 
