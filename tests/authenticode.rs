@@ -4,6 +4,7 @@
 //! that one accepts, the row says why.
 
 mod der;
+mod mutants;
 mod table;
 pub mod wheels;
 pub mod workshop;

@@ -311,6 +311,10 @@ fn check_digest(
         return Err(Code::WrongContent.with_message(format!("the signature is over content of type {found}")));
     }
     if kind == FileKind::Cat {
+        // The signed digest is over what is inside of this sequence: no digest covers its tag.
+        if data.content.tag != tlv::SEQUENCE {
+            return Err(Code::CmsMalformed.with_message("the content of the catalog is no list"));
+        }
         return Ok(data.signer.digest);
     }
     let indirect = Indirect::parse(data.content, kind)?;

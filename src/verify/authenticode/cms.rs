@@ -58,7 +58,8 @@ impl<'a> SignedData<'a> {
         outer.finish("ContentInfo")?;
         let mut data = tlv::parse_single(wrapped.body, tlv::SEQUENCE, "SignedData")?.inner();
         data.expect(tlv::INTEGER, "version")?;
-        data.expect(tlv::SET, "digestAlgorithms")?;
+        let digests =
+            data.expect(tlv::SET, "digestAlgorithms")?.inner().collect_elements("digestAlgorithms")?;
         let (content_type, content) = parse_content(data.expect(tlv::SEQUENCE, "encapContentInfo")?)?;
         let certificates = match data.next_if_tag(context_tag(0), "certificates")? {
             Some(set) => set.inner().collect_elements("certificates")?,
@@ -74,6 +75,11 @@ impl<'a> SignedData<'a> {
             );
         };
         let signer = Signer::parse(signer)?;
+        // RFC 5652, 5.1: readers that go by this list would not find the signer's digest.
+        if !digests.iter().any(|digest| Algorithm::parse(*digest).is_ok_and(|digest| digest == signer.digest))
+        {
+            return Err(Code::CmsMalformed.with_message("digestAlgorithms lacks the signer's algorithm"));
+        }
         let certificates = certificates.iter().filter(|choice| choice.tag == tlv::SEQUENCE);
         let certificates = certificates.map(|choice| choice.whole).collect();
         Ok(Self { content_type, content, certificates, signer })
@@ -108,9 +114,8 @@ impl<'a> Signer<'a> {
         let signed = info.next_if_tag(context_tag(0), "signedAttrs")?.ok_or_else(|| {
             Code::SignedAttributes.with_message("the signer signed the content bare, without attributes")
         })?;
-        let mut algorithm = info.expect(tlv::SEQUENCE, "signatureAlgorithm")?.inner();
         let signature_algorithm =
-            algorithm.expect(tlv::OID, "signatureAlgorithm")?.parse_oid("signatureAlgorithm")?;
+            info.expect(tlv::SEQUENCE, "signatureAlgorithm")?.parse_algorithm("signatureAlgorithm")?;
         let signature = info.expect(tlv::OCTET_STRING, "signature")?.body;
         let unsigned = match info.next_if_tag(context_tag(1), "unsignedAttrs")? {
             Some(set) => parse_attributes(set.inner())?,

@@ -20,8 +20,10 @@ pub(crate) enum Algorithm {
 impl Algorithm {
     /// An AlgorithmIdentifier.
     pub(crate) fn parse(element: Element<'_>) -> Result<Self, Fault> {
-        let kind = element.inner().expect(tlv::OID, "digest algorithm")?.parse_oid("digest algorithm")?;
-        match kind {
+        if element.tag != tlv::SEQUENCE {
+            return Err(tlv::Malformed("digest algorithm").into());
+        }
+        match element.parse_algorithm("digest algorithm")? {
             oid::SHA1 => Ok(Self::Sha1),
             oid::SHA256 => Ok(Self::Sha256),
             oid::SHA384 => Ok(Self::Sha384),

@@ -3,7 +3,9 @@
 //! The digest is over the content of every stream, storage by storage, in the order of their
 //! names in UTF-16LE bytes, each storage closed by its class id. A package may also carry a digest
 //! of names, sizes and times, and then that goes first. Sectors that no stream owns are in no
-//! digest: only a pin of the whole file covers them.
+//! digest: only a pin of the whole file covers them. A file whose structures contradict each other is refused.
+
+mod layout;
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -59,6 +61,7 @@ impl Package {
 }
 
 fn open_compound(source: &mut dyn Source) -> Result<Compound<'_>, Fault> {
+    layout::check_layout(source)?;
     CompoundFile::open(source).map_err(|error| compound_fault(&error.to_string()))
 }
 

@@ -9,6 +9,7 @@ use der::{Reader as _, SliceReader};
 
 pub(crate) const INTEGER: u8 = 0x02;
 pub(crate) const OCTET_STRING: u8 = 0x04;
+pub(crate) const NULL: u8 = 0x05;
 pub(crate) const OID: u8 = 0x06;
 pub(crate) const GENERALIZED_TIME: u8 = 0x18;
 pub(crate) const UTC_TIME: u8 = 0x17;
@@ -35,6 +36,19 @@ pub(crate) struct Element<'a> {
 impl<'a> Element<'a> {
     pub(crate) fn inner(&self) -> Elements<'a> {
         Elements { rest: self.body }
+    }
+
+    /// The algorithm of an AlgorithmIdentifier whose parameters are absent or NULL (RFC 5754, section 2).
+    pub(crate) fn parse_algorithm(&self, what: &'static str) -> Result<ObjectIdentifier, Malformed> {
+        let mut inner = self.inner();
+        let algorithm = inner.expect(OID, what)?.parse_oid(what)?;
+        if let Some(parameters) = inner.next_if_tag(NULL, what)?
+            && !parameters.body.is_empty()
+        {
+            return Err(Malformed(what));
+        }
+        inner.finish(what)?;
+        Ok(algorithm)
     }
 
     pub(crate) fn parse_oid(&self, what: &'static str) -> Result<ObjectIdentifier, Malformed> {
