@@ -49,7 +49,7 @@ fn choose_mutants(length: usize) -> Vec<(usize, u8)> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     all.filter(|_| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % 10 == 0
+        (state >> 33).is_multiple_of(10)
     })
     .collect()
 }
