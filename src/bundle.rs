@@ -15,6 +15,7 @@ mod gather;
 pub mod images;
 mod mirror;
 mod read;
+mod registry;
 mod write;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ use crate::verify::ProofError;
 pub use gather::gather_bundle;
 pub use mirror::{Mirrored, extract_mirror, find_mirror_url};
 pub use read::{Opened, extract_bundle, verify_bundle};
+pub use registry::{CarriedImage, ImageSource};
 pub use write::{Content, Part, create_bundle, write_zip};
 
 /// Name of the schema of `bundle.json`.

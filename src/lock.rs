@@ -17,6 +17,7 @@ use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker, Warning};
 use crate::model::policy::PolicyUsed;
 use crate::model::selection::ImageDefinition;
+use crate::model::value::ImageReference;
 use crate::model::version::Version;
 
 /// Name of the schema of `imagegen.lock.json`.
@@ -33,6 +34,9 @@ pub struct Lock {
     pub kubernetes: Version,
     pub runtime_version: Version,
     pub pause: String,
+    /// Container images that the node gets before its first pod.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageReference>,
     /// The target's variables that name the source image.
     pub base_image: BTreeMap<String, Value>,
     /// None where no image is baked.
@@ -192,6 +196,7 @@ impl Lock {
             kubernetes: plan.kubernetes.clone(),
             runtime_version: plan.runtime_version.clone(),
             pause: plan.pause.clone(),
+            images: plan.images.clone(),
             base_image,
             packer: plan.packer.clone(),
             policy: plan.policy.clone(),

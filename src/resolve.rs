@@ -10,6 +10,7 @@ mod extras;
 mod floating;
 mod groups;
 mod image;
+mod images;
 mod kubernetes;
 mod media;
 mod overrides;
@@ -89,7 +90,6 @@ pub fn resolve_selection(
     };
     let features = extras::choose_features(catalog, &situation, &mut refusals)?;
     extras::check_downloads(selection, &mut refusals);
-    extras::check_images(selection, runtime, &mut refusals);
     let mut groups = groups::choose_groups(
         groups::Inputs { catalog, line: &line, situation: &situation, network: &network, selection, updated },
         &mut warnings,
@@ -107,6 +107,8 @@ pub fn resolve_selection(
     check_rules(catalog, &situation, &mut refusals)?;
     refusal::drop_consequences(&line, runtime, &mut refusals);
     let pause = choices::choose_pause_image(&line, &windows, selection, &mut refusals);
+    let digests = catalog.load_support()?.pause_digests;
+    let images = images::plan_images(&pause, &digests, delivery, selection, &mut warnings);
     extras::check_packer_versions(catalog, selection, &mut refusals)?;
     let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);
     let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, surroundings)?;
@@ -148,7 +150,7 @@ pub fn resolve_selection(
         delivery,
         features,
         pause,
-        images: selection.images.clone(),
+        images,
         proxy: selection.proxy.clone().unwrap_or_default(),
         groups,
         updated,

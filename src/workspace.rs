@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::acquire::ProvenPlan;
 use crate::bake;
-use crate::bundle::{Content, Part, write_zip};
+use crate::bundle::{CarriedImage, Content, Part, write_zip};
 use crate::catalog::Trees;
 use crate::cli::WorkspaceArgs;
 use crate::diagnostic::Result;
@@ -34,13 +34,15 @@ pub struct RenderOutput {
 
 /// Files beside the plan, so that the machine needs no network: by the digests that the plan names.
 #[must_use]
-pub fn list_media(proven: &ProvenPlan) -> Vec<Part> {
+pub fn list_media(proven: &ProvenPlan, images: &[CarriedImage]) -> Vec<Part> {
     let part = |digest: &str, file: &Fetched| Part::from_fetched(format!("artifacts/{digest}"), file);
     let artifacts = proven.artifacts().iter().filter_map(|verified| {
         let pin = verified.artifact().digest()?;
         Some(part(pin.digest.as_str(), verified.fetched()))
     });
-    artifacts.chain(proven.user_files().iter().map(|file| part(file.sha256(), file))).collect()
+    let own = proven.user_files().iter().map(|file| part(file.sha256(), file));
+    let images = images.iter().flat_map(|image| image.list_parts("artifacts/images/blobs/sha256/"));
+    artifacts.chain(own).chain(images).collect()
 }
 
 /// What `build` prints of an archive for an existing machine.

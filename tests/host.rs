@@ -119,11 +119,6 @@ fn what_a_host_cannot_have_is_refused() {
         ("plan --target host --k8s 1.36.0 --delivery upload", 3, "unknown delivery `upload`"),
         ("plan --target host --k8s 1.36.0 --var location=westeurope", 3, "has no variable `location`"),
         ("plan --target host --k8s 1.36.0 --delivery media --updates KB5058411", 3, "media-updates"),
-        (
-            "plan --target host --k8s 1.36.0 --delivery media --image a.example/b@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-            3,
-            "media-images",
-        ),
         ("plan --target host --k8s 1.36.0 --delivery mirror", 3, "comes from dl.k8s.io, github.com"),
         ("plan --target azure --k8s 1.36.0 --delivery media", 3, "choose `--delivery mirror --mirror URL`"),
         ("plan --target hst --k8s 1.36.0", 3, "did you mean `host`?"),

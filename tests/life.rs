@@ -503,6 +503,46 @@ fn images_get_the_names_that_the_kubelet_asks_for() {
     assert!(!script.contains("'images', 'pull'"));
 }
 
+/// The pause image, without which no pod starts, is pulled in advance wherever its digest is known, for each runtime
+/// and under the name that the kubelet asks for; where it cannot be, the plan says so.
+#[test]
+fn the_pause_image_is_on_the_node_or_the_plan_says_why_not() {
+    let trees = read_trees(None).expect("the catalog");
+    let mut pulled = 0;
+    for minor in ["1.17", "1.20.0", "1.21", "1.23", "1.26", "1.31", "1.34", "1.36.4"] {
+        for runtime in ["docker", "containerd"] {
+            let selection = ImageDefinition { runtime: runtime.parse().ok(), ..select("azure", minor) };
+            let Ok(plan) = resolve_plan(&selection, &trees) else { continue };
+            let node = make_node(&selection, &trees).expect("a plan");
+            let is_pause = |it: &&Value| {
+                it["type"] == "containerImage"
+                    && text(it, "reference").starts_with(&format!("{}@", plan.pause))
+            };
+            let image = node.resources.iter().find(is_pause);
+            let told = plan.warnings.iter().any(|warning| warning.id == "pause-image");
+            assert_eq!(image.is_none(), told, "{minor} {runtime}");
+            pulled += usize::from(image.is_some_and(|it| text(it, "runtime") == runtime));
+        }
+    }
+    assert!(pulled >= 7, "{pulled}");
+    let mirror = ImageDefinition {
+        delivery: "mirror".parse().ok(),
+        overrides: serde_json::from_value(json!({"https://": {"url": "https://mirror.example/"}}))
+            .expect("overrides"),
+        ..select("azure", "1.36.4")
+    };
+    let warned = |selection: &ImageDefinition| {
+        let plan = resolve_plan(selection, &trees).expect("a plan");
+        plan.warnings
+            .iter()
+            .any(|it| it.id == "pause-image" && it.message.contains("--registry-mirror registry.k8s.io"))
+    };
+    assert!(warned(&mirror));
+    let mirrors =
+        serde_json::from_value(json!({"registry.k8s.io": ["https://mirror.example"]})).expect("mirrors");
+    assert!(!warned(&ImageDefinition { mirrors, ..mirror }));
+}
+
 /// A fact without a source that a reader can open is an opinion.
 #[test]
 fn every_row_has_a_source() {

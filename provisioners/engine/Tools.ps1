@@ -3,6 +3,7 @@
 . "$PSScriptRoot/Native.ps1"
 . "$PSScriptRoot/Files.ps1"
 . "$PSScriptRoot/Downloads.ps1"
+. "$PSScriptRoot/Images.ps1"
 
 # A task's name may have a path, `Folder\Name`; Windows wants the two apart.
 function Split-TaskName {

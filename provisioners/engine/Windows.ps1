@@ -43,6 +43,15 @@ function Expand-TarMember {
     $null = Invoke-Native -Program "$script:System32\tar.exe" -Arguments $arguments
 }
 
+# Files of several folders, each by its name there: folder to list of names.
+function New-TarArchive {
+    [CmdletBinding()]
+    param([string] $Archive, [Collections.IDictionary] $Folders)
+    $arguments = @('-cf', $Archive)
+    foreach ($folder in $Folders.Keys) { $arguments += @('-C', $folder) + $Folders[$folder] }
+    $null = Invoke-Native -Program "$script:System32\tar.exe" -Arguments $arguments
+}
+
 # The package's properties have msiexec's own quoting: NAME="a value".
 function Install-Msi {
     [CmdletBinding()]

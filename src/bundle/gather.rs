@@ -3,17 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::images::{
-    Descriptor, LARGEST_MANIFEST, Manifest, build_layout, choose_manifest, hex, manifest_error,
-};
-use super::{BLOBS, Content, EVIDENCE, Index, IndexedImage, LOCK, OBJECTS, Part};
+use super::images::build_layout;
+use super::registry::ImageSource;
+use super::{BLOBS, Content, EVIDENCE, Index, LOCK, OBJECTS, Part};
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::sha256_hex;
-use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
-use crate::io::fs;
+use crate::fetch::{Fetched, Fetcher, Request};
 use crate::io::http::public;
-use crate::io::oci::{MANIFESTS, Reference};
 use crate::lock::Lock;
 use crate::model::evidence::Verdict;
 use crate::model::json;
@@ -21,13 +18,11 @@ use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
 use crate::model::url::HttpUrl;
 use crate::model::value::ImageReference;
-use crate::model::value::{FileDigest, Sha256, ValueError};
 use crate::ui::{Downloads, Printer};
 
 use crate::acquire::collect_outcomes;
 use crate::acquire::{open_fetcher, read_headers, request_artifact, request_user_files};
 use crate::catalog::Trees;
-use crate::model::secret::Secret;
 
 /// # Errors
 /// The lock is not pinned, or something cannot be downloaded or written.
@@ -54,20 +49,21 @@ pub fn gather_bundle(
         gatherer.add_text(&format!("scripts/{path}"), bytes);
     }
     gatherer.add_artifacts(lock, trees)?;
-    let mut added = Vec::new();
     let build = trees.catalog.load_windows_release(&windows_release(lock)?)?.build;
-    let mut names: Vec<&ImageReference> = lock.selection.images.iter().chain(images).collect();
+    let mut names: Vec<&ImageReference> = lock.images.iter().chain(images).collect();
     names.sort();
     names.dedup();
-    for name in names {
-        let image = Reference::parse(name).map_err(|message| InputError { message, remedy: None })?;
-        added.push(gatherer.add_image(name, &image, build)?);
+    let source = ImageSource { fetcher: &gatherer.fetcher, jobs: network.jobs, printer };
+    let asked = |name: &ImageReference| images.contains(name) || lock.selection.images.contains(name);
+    let carried = source.fetch_images(&names, asked, build)?;
+    for image in &carried {
+        gatherer.parts.extend(image.list_parts(BLOBS));
     }
-    if !added.is_empty() {
-        gatherer.parts.extend(build_layout(&added));
+    if !carried.is_empty() {
+        gatherer.parts.extend(build_layout(&carried));
     }
-    let added = added.into_iter().map(|(image, _)| image).collect();
-    Ok(super::create_bundle(out, gatherer.parts, gatherer.origins, added)?)
+    let images = carried.into_iter().map(|image| image.indexed).collect();
+    Ok(super::create_bundle(out, gatherer.parts, gatherer.origins, images)?)
 }
 
 fn windows_release(lock: &Lock) -> Result<String> {
@@ -151,80 +147,4 @@ impl Gatherer<'_> {
         }
         Ok(())
     }
-
-    /// An image with the manifest that was asked for, and the one for Windows.
-    fn add_image(&mut self, name: &str, image: &Reference, build: u32) -> Result<(IndexedImage, Descriptor)> {
-        let login = self.fetcher.authorize(image)?;
-        let (asked, bytes) = self.fetch_manifest(name, image, &image.digest, &login)?;
-        let (descriptor, bytes, os_version) = match Manifest::decode(name, &bytes)? {
-            Manifest::Image { .. } => {
-                let media_type = read_media_type(&bytes);
-                let size = asked.size();
-                (Descriptor { media_type, digest: image.digest.clone(), size, platform: None }, bytes, None)
-            }
-            Manifest::List(list) => {
-                let chosen = choose_manifest(name, &list, build)?;
-                let (_, bytes) = self.fetch_manifest(name, image, &chosen.digest, &login)?;
-                let os_version = chosen.platform.as_ref().and_then(|platform| platform.os_version.clone());
-                (chosen.clone(), bytes, os_version)
-            }
-        };
-        let Manifest::Image { config, layers } = Manifest::decode(name, &bytes)? else {
-            return Err(
-                InputError { message: format!("{name}: a list of lists of images"), remedy: None }.into()
-            );
-        };
-        let requests = std::iter::once(&config)
-            .chain(&layers)
-            .map(|blob| {
-                Ok(Request {
-                    size: Some(blob.size),
-                    max_size: blob.size,
-                    ..request_by_digest(
-                        name,
-                        &image.blob_url(&blob.digest),
-                        blob_sha256(&blob.digest)?,
-                        &login,
-                    )?
-                })
-            })
-            .collect::<Result<Vec<Request>>>()?;
-        for fetched in self.fetch_files(&requests)? {
-            self.add_file(BLOBS, &fetched);
-        }
-        let manifest = descriptor.digest.clone();
-        Ok((IndexedImage { name: name.to_owned(), manifest, os_version }, descriptor))
-    }
-
-    fn fetch_manifest(
-        &mut self,
-        name: &str,
-        image: &Reference,
-        digest: &str,
-        login: &[(String, Secret)],
-    ) -> Result<(Fetched, Vec<u8>)> {
-        let mut request = request_by_digest(name, &image.manifest_url(digest), blob_sha256(digest)?, login)?;
-        request.max_size = LARGEST_MANIFEST;
-        request.headers.push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
-        let fetched = self.fetch_files(std::slice::from_ref(&request))?.swap_remove(0);
-        self.add_file(BLOBS, &fetched);
-        let bytes = fs::read_file(fetched.path())?;
-        Ok((fetched, bytes))
-    }
-}
-
-/// The digest of a blob that is wanted; an image has no empty blobs.
-fn blob_sha256(digest: &str) -> Result<Sha256> {
-    hex(digest)?.parse().map_err(|error: ValueError| manifest_error(error.to_string()).into())
-}
-
-fn request_by_digest(name: &str, url: &str, digest: Sha256, login: &[(String, Secret)]) -> Result<Request> {
-    let request = Request::without_digest(name.split('@').next().unwrap_or(name), &url.parse()?, MAX_SIZE);
-    Ok(Request { digests: vec![FileDigest::Sha256(digest)], headers: login.to_vec(), ..request })
-}
-
-/// As the manifest says it of itself.
-fn read_media_type(manifest: &[u8]) -> String {
-    let value: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();
-    value["mediaType"].as_str().unwrap_or("application/vnd.oci.image.manifest.v1+json").to_owned()
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{BLOBS, Content, Index, IndexedImage, Part};
+use super::{BLOBS, CarriedImage, Content, Index, Part};
 use crate::model::json as text;
 use crate::model::value::is_digest;
 use crate::verify::ProofError;
@@ -138,17 +138,25 @@ pub fn choose_manifest<'a>(
     ))
 }
 
+/// The name that the kubelet asks for: with its tag, where the reference has one beside its digest.
+fn choose_name(reference: &str) -> &str {
+    let named = reference.split('@').next().unwrap_or(reference);
+    let is_tagged = named.rsplit('/').next().is_some_and(|last| last.contains(':'));
+    if is_tagged { named } else { reference }
+}
+
 /// What a layout says besides its blobs.
 #[must_use]
-pub fn build_layout(images: &[(IndexedImage, Descriptor)]) -> Vec<Part> {
+pub fn build_layout(images: &[CarriedImage]) -> Vec<Part> {
     let manifests: Vec<Value> = images
         .iter()
-        .map(|(image, manifest)| {
+        .map(|CarriedImage { indexed, manifest, .. }| {
+            let name = choose_name(&indexed.name);
             json!({
                 "mediaType": manifest.media_type,
                 "digest": manifest.digest,
                 "size": manifest.size,
-                "annotations": {"io.containerd.image.name": image.name, "org.opencontainers.image.ref.name": image.name},
+                "annotations": {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name},
             })
         })
         .collect();

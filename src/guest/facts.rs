@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::embedded::Tree;
-use crate::model::choice::Runtime;
+use crate::model::choice::{Delivery, Runtime};
 use crate::model::kubernetes::FlagTable;
 use crate::model::overrides::resolve_mirror;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
@@ -60,6 +60,7 @@ pub fn collect_facts(
     fact("downloads", collect_groups(plan, |group| collect_downloads(group, &cache)));
     fact("archives", collect_groups(plan, |group| collect_archives(group, &cache)));
     fact("images", json!(plan.images));
+    fact("pull", json!(plan.delivery != Delivery::Media));
     fact("proxy", collect_proxy(&plan.proxy));
     fact("updates", collect_updates(plan, &cache));
     fact("volumePlugins", collect_volume_plugins(plan));
@@ -135,6 +136,9 @@ fn collect_runtime(runtime: Runtime, version: &Version, situation: &Situation) -
             // https://github.com/containerd/containerd/blob/main/docs/cri/config.md
             "configVersion": if at_least("2.3.0") { 4 } else if at_least("2.0.0") { 3 } else { 2 },
             "binDirs": at_least("2.1.0"),
+            // The flag came with 1.7, and is off since 2.0: without it the daemon's transfer service imports.
+            // https://github.com/containerd/containerd/blob/main/cmd/ctr/commands/images/import.go
+            "importArguments": if at_least("1.7.0") { json!(["--local"]) } else { json!([]) },
         }),
         Runtime::Docker => json!({
             "name": "docker",
@@ -144,6 +148,7 @@ fn collect_runtime(runtime: Runtime, version: &Version, situation: &Situation) -
             "hypervisor": hypervisor,
             "configVersion": 0,
             "binDirs": false,
+            "importArguments": [],
         }),
     }
 }

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::line::{LineRange, Minor};
+use super::value::Sha256;
 use super::version::{Version, VersionRange};
 
 /// `manifests/kubernetes/lines/<minor>.json`: what is a line's own.
@@ -40,7 +41,20 @@ pub struct Support {
     /// API versions of kubeadm's configuration, newest last.
     pub kubeadm_api: Vec<ApiVersion>,
     pub pause: Vec<Pause>,
+    /// What the publisher of a pause image states of it. An image that is not listed is not pulled in advance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pause_digests: Vec<PauseDigest>,
     pub security: Vec<SecurityFix>,
+}
+
+/// The manifest of a pause image, which lists the image of each platform.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PauseDigest {
+    /// `registry.k8s.io/pause:3.9`
+    pub image: String,
+    pub sha256: Sha256,
+    pub source: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -122,19 +122,6 @@ fn check_offline_media(selection: &ImageDefinition, refusals: &mut Vec<Finding>)
             ),
         );
     }
-    if !selection.images.is_empty() {
-        refusals.push(
-            Finding::new(
-                "media-images",
-                "images are pulled from their registry, and delivery by media has no network",
-                "leave out `--image`: nodes pull them from the registry that they reach",
-            )
-            .with_subject("images")
-            .with_source(
-                "derived: with delivery `media` the machine has no network while the image is built",
-            ),
-        );
-    }
 }
 
 fn warn_dropped_headers(artifact: &PlannedArtifact) -> Warning {

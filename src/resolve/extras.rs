@@ -2,7 +2,6 @@
 
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
-use crate::model::choice::Runtime;
 use crate::model::feature::Feature;
 use crate::model::names::format_suggestion;
 use crate::model::selection::ImageDefinition;
@@ -40,21 +39,6 @@ pub(super) fn choose_features(
             }
         })
         .collect())
-}
-
-/// Images are pulled by containerd's own client.
-pub(super) fn check_images(selection: &ImageDefinition, runtime: Runtime, refusals: &mut Vec<Finding>) {
-    if runtime == Runtime::Docker && !selection.images.is_empty() {
-        refusals.push(
-            Finding::new(
-                "image-runtime",
-                "images are pulled into containerd's store alone, and this image has Docker",
-                "leave out `--image`, or choose `--runtime containerd`",
-            )
-            .with_subject("images")
-            .with_source("derived: images are pulled with `ctr`, which is containerd's client; Docker keeps a store of its own"),
-        );
-    }
 }
 
 /// Files that the guest downloads by itself: over HTTPS, and an update as a package of its own.

@@ -30,22 +30,34 @@ function Set-WorldFolder {
 }
 
 # How to break resources of the plan: `breaks` by name, each a block that takes the world; a `text` is why the
-# engine does not repair one of another kind.
+# engine does not repair one of another kind. Each type is absent, drifts, is of another kind, and has an ability
+# that fails; `none` says why something cannot be.
 function Get-Break {
     @{ name = 'bootstrap/winrm'; phase = 'bootstrap'; ability = 'New-WinrmListener'
+        none = @{ drift = 'a listener is there or not'; kind = 'a listener is there or not' }
         breaks = @{ absent = { Clear-Entry -Area 'listeners' -Name 'HTTPS' } } }
     @{ name = 'bootstrap/basic'; phase = 'bootstrap'; ability = 'Set-WinrmSetting'
+        none = @{ absent = 'what the registry does not say is off'; kind = 'a setting is a text' }
         breaks = @{ drift = { Set-Simulation -Area 'winrm' -Name 'Service\Auth\Basic' -Value 'true' } } }
     @{ name = 'bootstrap/certificate'; phase = 'bootstrap'; ability = 'Add-StoreCertificate'
+        none = @{ drift = 'another certificate is not this one'; kind = 'a store has certificates alone' }
         breaks = @{ absent = { Clear-Entry -Area 'certificates' -Name 'TrustedPublisher' } } }
     @{ name = 'features/containers'; phase = 'prepare'; ability = 'Set-Feature'
+        none = @{ drift = 'a feature is installed or not'; kind = 'a feature is installed or not' }
         breaks = @{ absent = { Clear-Entry -Area 'features' -Name 'Containers' } } }
     @{ name = 'updates/file'; phase = 'prepare'; ability = 'Install-Hotfix'
+        none = @{ drift = 'an update is installed or not'; kind = 'an update is installed or not' }
         breaks = @{ absent = { Clear-Entry -Area 'hotfixes' -Name 'KB5000822' } } }
     @{ name = 'updates/search'; phase = 'prepare'; ability = 'Invoke-UpdateAgent'
+        none = @{ drift = 'an update is installed or not'; kind = 'an update is installed or not' }
         breaks = @{ absent = { Clear-Entry -Area 'updates' -Name 'KB5001407' } } }
     @{ name = 'directories/kubernetes'; phase = 'install'; ability = 'Set-Sddl'
         breaks = @{ drift = { Set-Sddl -Path 'C:\k' -Sddl 'O:BAG:SYD:PAI(A;OICI;FA;;;BA)' } } }
+    @{ name = 'directories/pki'; phase = 'install'
+        breaks = @{ absent = {
+            param($world)
+            [IO.Directory]::Delete((Get-WorldFile -World $world -Path 'C:\etc\kubernetes\pki'), $true)
+        } } }
     @{ name = 'directories/leftovers'; phase = 'install'; text = 'is a file'
         breaks = @{
             drift = { param($world) Add-WorldText -World $world -Path 'C:\leftovers\x' }
@@ -84,8 +96,9 @@ function Get-Break {
             absent = { param($world) Remove-WorldFile -World $world -Path 'C:\k\kubelet.exe' }
             drift = { param($world) Add-WorldText -World $world -Path 'C:\k\kubelet.exe' }
             kind = { param($world) Set-WorldFolder -World $world -Path 'C:\k\kubelet.exe' } } }
-    @{ name = 'cni/plugins'; phase = 'install'; ability = 'Move-File'
+    @{ name = 'cni/plugins'; phase = 'install'; ability = 'Move-File'; text = 'cannot be replaced'
         breaks = @{
+            kind = { param($world) Set-WorldFolder -World $world -Path 'C:\opt\cni\bin\win-bridge.exe' }
             absent = { param($world) Remove-WorldFile -World $world -Path 'C:\opt\cni\bin\win-bridge.exe' }
             drift = { param($world) Add-WorldText -World $world -Path 'C:\opt\cni\bin\win-bridge.exe' } } }
     @{ name = 'containerd/programs'; phase = 'install'; ability = 'Expand-TarMember'
@@ -93,11 +106,14 @@ function Get-Break {
             param($world)
             Remove-WorldFile -World $world -Path 'C:\Program Files\containerd\containerd.exe'
         } } }
-    @{ name = 'cloud/package'; phase = 'install'; ability = 'Install-Msi'
-        breaks = @{ absent = {
-            param($world)
-            Remove-WorldFile -World $world -Path 'C:\Program Files\init\init.exe'
-        } } }
+    @{ name = 'cloud/package'; phase = 'install'; ability = 'Install-Msi'; text = 'cannot be replaced'
+        none = @{ drift = 'of a package that is installed its own file is known, not its bytes' }
+        breaks = @{
+            absent = {
+                param($world)
+                Remove-WorldFile -World $world -Path 'C:\Program Files\init\init.exe'
+            }
+            kind = { param($world) Set-WorldFolder -World $world -Path 'C:\Program Files\init\init.exe' } } }
     @{ name = 'registry/number'; phase = 'install'; ability = 'Set-RegistryValue'
         breaks = @{
             absent = { Remove-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'Port' }
@@ -110,39 +126,68 @@ function Get-Break {
     @{ name = 'environment/variable'; phase = 'install'; ability = 'Set-RegistryValue'
         breaks = @{
             absent = { Remove-RegistryValue -Key (Get-EnvironmentKey) -Name 'CONTAINER_RUNTIME_ENDPOINT' }
+            drift = {
+                $value = @{ Key = (Get-EnvironmentKey); Name = 'CONTAINER_RUNTIME_ENDPOINT'; Data = 'other' }
+                Set-RegistryValue @value -Kind 'ExpandString'
+            }
             kind = {
                 $value = @{ Key = (Get-EnvironmentKey); Name = 'CONTAINER_RUNTIME_ENDPOINT'; Data = '%x%' }
                 Set-RegistryValue @value -Kind 'String'
             } } }
     @{ name = 'environment/path'; phase = 'install'; ability = 'Set-RegistryValue'
+        none = @{ drift = 'an entry is there or not'; kind = 'an entry is a text' }
         breaks = @{ absent = {
             $value = @{ Key = (Get-EnvironmentKey); Name = 'Path'; Data = 'C:\x' }
             Set-RegistryValue @value -Kind 'ExpandString'
         } } }
     @{ name = 'containerd/service'; phase = 'install'; ability = 'Set-ServiceStart'
+        none = @{ kind = 'a name of the service manager is that of a service' }
         breaks = @{
             absent = { Clear-Entry -Area 'services' -Name 'containerd' }
             drift = { Set-ServiceConfig -Name 'containerd' -Change @{ commandLine = 'C:\other.exe' } } } }
     @{ name = 'firewall/kubelet'; phase = 'install'; ability = 'New-FirewallRule'
         breaks = @{
             absent = { Clear-Entry -Area 'firewall' -Name 'kubelet' }
+            kind = {
+                $rule = Get-FirewallRule -Name 'kubelet'
+                $rule.active = $false
+                Set-Simulation -Area 'firewall' -Name 'kubelet' -Value $rule
+            }
             drift = {
                 Remove-FirewallRule -Name 'kubelet'
                 New-FirewallRule -Name 'kubelet' -Properties @{ localPort = @('1') }
             } } }
     @{ name = 'ports/dynamic'; phase = 'install'; ability = 'Set-DynamicPort'
+        none = @{ kind = 'a range is numbers' }
         breaks = @{ drift = { Set-DynamicPort -Protocol 'TCP' -Start 1025 -Count 1000 } } }
     @{ name = 'ports/excluded'; phase = 'install'; ability = 'Add-ExcludedPort'
         breaks = @{ absent = { Clear-Entry -Area 'excludedPorts' -Name 'UDP' } } }
     @{ name = 'defender/containerd'; phase = 'install'; ability = 'Set-DefenderExclusion'
+        none = @{ drift = 'an exclusion is there or not'; kind = 'an exclusion is there or not' }
         breaks = @{ absent = { Clear-Entry -Area 'defender' -Name 'process' } } }
+    @{ name = 'images/pause'; phase = 'install'; ability = 'pull'
+        breaks = @{
+            absent = { Clear-Entry -Area 'images' -Name 'registry.example/pause:3.2' }
+            drift = {
+                $state = "sha256:$('a' * 64) incomplete (1/2)"
+                Set-Simulation -Area 'images' -Name 'registry.example/pause:3.2' -Value $state
+            }
+            kind = {
+                $state = "sha256:$('c' * 64) complete (2/2)"
+                Set-Simulation -Area 'images' -Name 'registry.example/pause:3.2' -Value $state
+            } } }
+    @{ name = 'images/docker'; phase = 'install'; ability = 'pull'
+        breaks = @{ absent = { Clear-Entry -Area 'dockerImages' -Name 'registry.example/pause:3.5' } } }
     @{ name = 'system/tools'; phase = 'install'; ability = 'Set-Capability'
+        none = @{ drift = 'a capability is installed or not'; kind = 'a capability is installed or not' }
         breaks = @{ absent = { Clear-Entry -Area 'capabilities' -Name 'Tools~~~~0.0.1.0' } } }
     @{ name = 'system/clean'; phase = 'install'; ability = 'Set-Task'
+        none = @{ kind = 'a name of Task Scheduler is that of a task' }
         breaks = @{
             absent = { Clear-Entry -Area 'tasks' -Name 'clean' }
             drift = { Set-Task -Name 'clean' -Program 'C:\x.exe' -Trigger 'none' -Enabled $false } } }
     @{ name = 'system/nat'; phase = 'install'; ability = 'Invoke-HostNetwork'
+        none = @{ kind = 'a network of another kind is the drift' }
         breaks = @{
             absent = { Clear-Entry -Area 'networks' -Name 'nat' }
             drift = {
@@ -150,11 +195,25 @@ function Get-Break {
                 Set-Simulation -Area 'networks' -Name 'nat' -Value $network
             } } }
     @{ name = 'system/power'; phase = 'install'; ability = 'Set-PowerPlan'
+        none = @{ absent = 'one plan is always active'; kind = 'a plan is a GUID' }
         breaks = @{ drift = { Set-PowerPlan -Plan '381b4222-f694-41f0-9685-ff5bb260df2e' } } }
     @{ name = 'system/page-file'; phase = 'install'; ability = 'Set-RegistryValue'
-        breaks = @{ absent = { Remove-RegistryValue -Key (Get-MemoryKey) -Name 'PagingFiles' } } }
+        breaks = @{
+            absent = { Remove-RegistryValue -Key (Get-MemoryKey) -Name 'PagingFiles' }
+            drift = {
+                $value = @{ Key = (Get-MemoryKey); Name = 'PagingFiles'; Data = @('C:\pagefile.sys 1 2') }
+                Set-RegistryValue @value -Kind 'MultiString'
+            }
+            kind = {
+                $value = @{ Key = (Get-MemoryKey); Name = 'PagingFiles'; Data = '?:\pagefile.sys' }
+                Set-RegistryValue @value -Kind 'String'
+            } } }
     @{ name = 'system/script'; phase = 'install'; ability = 'Invoke-ScriptText'
+        none = @{ absent = 'a script prints something'; kind = 'a script prints text' }
         breaks = @{ drift = { Set-Simulation -Area 'os' -Name 'script' -Value 'other' } } }
+    @{ name = 'firstboot/user'; phase = 'firstboot'; ability = 'Set-UserState'
+        none = @{ absent = 'an account that is gone is no way in'; kind = 'a name is that of an account' }
+        breaks = @{ drift = { Set-Simulation -Area 'users' -Name 'packer' -Value 'present' } } }
 }
 
 function Assert-Drifted {

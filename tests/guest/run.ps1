@@ -432,6 +432,61 @@ function Test-Media {
     Assert-Run -Name 'media are enough' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
 }
 
+# A blob of an OCI layout: the text's bytes under their digest, which is given.
+function Add-Blob {
+    param([string] $World, [string] $Text)
+    $folder = "$World/C/imagegen/artifacts/images/blobs/sha256"
+    $null = [IO.Directory]::CreateDirectory($folder)
+    [IO.File]::WriteAllText("$folder/new", $Text)
+    $digest = Get-Digest -Path "$folder/new"
+    [IO.File]::Move("$folder/new", "$folder/$digest", $true)
+    "sha256:$digest"
+}
+
+# Images whose content came with the plan are imported, under the names that the kubelet asks for; no registry is
+# asked. A blob with other bytes is refused.
+function Test-ImageImport {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    Set-Simulation -Area 'fails' -Name 'pull' -Value 'yes'
+    $config = Add-Blob -World $world -Text '{"os":"windows"}'
+    $layer = Add-Blob -World $world -Text 'layer'
+    $text = "{`"schemaVersion`":2,`"config`":{`"digest`":`"$config`"},`"layers`":[{`"digest`":`"$layer`"}]}"
+    $manifest = Add-Blob -World $world -Text $text
+    $other = "sha256:$('f' * 64)"
+    $text = "{`"schemaVersion`":2,`"manifests`":[{`"digest`":`"$other`"},{`"digest`":`"$manifest`"}]}"
+    $list = Add-Blob -World $world -Text $text
+    $path = "$world/C/imagegen/guest-plan.json"
+    $content = [IO.File]::ReadAllText($path) | ConvertFrom-Json
+    $names = @{ 'images/pause' = 'registry.example/pause:3.2'; 'images/docker' = 'registry.example/pause:3.5' }
+    foreach ($name in $names.Keys) {
+        $image = Select-Named -Content $content -Name $name
+        $image.properties.reference = "$($names[$name])@$list"
+    }
+    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
+    Assert-Run -Name 'images are imported' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+    $found = Get-Simulation -Area 'images' -Name 'registry.example/pause:3.2'
+    Assert-That -Name 'the CRI knows the name' -Holds ("$found".StartsWith($list)) -Detail $found
+    $found = Get-Simulation -Area 'dockerImages' -Name 'registry.example/pause:3.5'
+    Assert-That -Name 'Docker knows the name' -Holds ("$($found['Id'])" -ceq $config) -Detail $found
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-That -Name 'images are imported once' -Holds ($run.result.changed -eq 0) -Detail $run.text
+    $left = @(Get-ChildItem -Path "$world/C/imagegen/cache" -Filter '*.tar')
+    Assert-That -Name 'no archive is left' -Holds ($left.Count -eq 0) -Detail $left
+    Clear-Entry -Area 'images' -Name 'registry.example/pause:3.2'
+    $image = Select-Named -Content $content -Name 'images/pause'
+    $image.properties.reference = "registry.example/pause:3.2@$other"
+    $image.properties.pull = $false
+    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'an image that did not come is left to the node' -Run $run -Code 0
+    $image.properties.reference = "registry.example/pause:3.2@$list"
+    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
+    [IO.File]::AppendAllText("$world/C/imagegen/artifacts/images/blobs/$($layer.Replace(':', '/'))", 'x')
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a changed layer is refused' -Run $run -Code 1 -Text 'has digest'
+}
+
 # A restart that is due stops features; the phase asks for it and is done after it. Packages that are not for this
 # Windows are remembered, because no list names them.
 function Test-Prepare {
@@ -659,6 +714,7 @@ try {
     Test-LockedFile -Source $own
     Test-Media -Source $own
     Test-Member -Source $own
+    Test-ImageImport -Source $own
     Test-Prepare -Source $own
     Test-TimeLimit -Source $own
     Test-Refusal -Source $own

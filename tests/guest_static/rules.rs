@@ -75,7 +75,7 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 25] = [
+const LOADED: [&str; 26] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
@@ -84,6 +84,7 @@ const LOADED: [&str; 25] = [
     r#""$Destination/engine/Invoke-Plan.ps1""#,
     r#""$PSScriptRoot/Native.ps1""#,
     r#""$PSScriptRoot/Files.ps1""#,
+    r#""$PSScriptRoot/Images.ps1""#,
     r#""$PSScriptRoot/Downloads.ps1""#,
     r#""$PSScriptRoot/Comparison.ps1""#,
     r#""$PSScriptRoot/Selection.ps1""#,

@@ -248,15 +248,28 @@ fn every_fact_of_the_simulation_has_a_source_and_a_case() {
 fn every_type_of_resource_is_broken() {
     let plan: Value = serde_json::from_str(&guest_text("plan.json")).unwrap();
     let matrix = guest_text("matrix.ps1");
-    let elsewhere = ["assertion", "containerImage", "localUser", "sysprep"];
+    // An assertion is never set, and Sysprep runs once: `Test-Drift` and `Test-TimeLimit` have them.
+    let elsewhere = ["assertion", "sysprep"];
     let resources = plan["resources"].as_array().unwrap();
     let broken = |kind: &str| {
         let mut names =
             resources.iter().filter(|it| it["type"] == kind).map(|it| it["name"].as_str().unwrap());
         names.any(|name| matrix.contains(&format!("@{{ name = '{name}'; ")))
     };
+    let cases: Vec<&str> = matrix.split("    @{ name = '").skip(1).collect();
     for kind in super::rules::model().into_keys().filter(|kind| !elsewhere.contains(&kind.as_str())) {
         assert!(broken(&kind), "{kind}");
+        let own = cases.iter().filter(|case| {
+            let name = case.split('\'').next().unwrap();
+            resources.iter().any(|it| it["name"] == name && it["type"] == kind.as_str())
+        });
+        let own: Vec<&str> = own.copied().collect();
+        for way in ["ability = '", "absent = ", "drift = ", "kind = "] {
+            assert!(
+                own.iter().any(|case| case.contains(way)),
+                "{kind}: neither broken by `{way}` nor told why not"
+            );
+        }
     }
     for (start, _) in matrix.match_indices("@{ name = '") {
         let name = matrix[start + 11..].split('\'').next().unwrap();

@@ -281,6 +281,7 @@ fn node() -> Vec<Value> {
             "containerImage",
             json!({
                 "reference": format!("r.example/pause:3.4.1@sha256:{}", "e".repeat(64)),
+                "runtime": "containerd", "importArguments": [], "pull": true,
                 "program": r"C:\Program Files\containerd\ctr.exe", "client": r"C:\k\crictl.exe",
                 "namespace": "k8s.io",
             }),

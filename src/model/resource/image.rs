@@ -5,17 +5,25 @@ use serde::{Deserialize, Serialize};
 
 use super::super::value::{ImageReference, WindowsPath};
 use super::{Identity, ResourceType};
+use crate::model::choice::Runtime;
 
-/// A container image in containerd's store, pulled by digest.
+/// A container image in the runtime's store, by digest: pulled, or imported where its content came with the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ContainerImage {
     pub reference: ImageReference,
-    /// Path of `ctr.exe`.
+    pub runtime: Runtime,
+    /// Path of `ctr.exe`, or of `docker.exe`.
     pub program: WindowsPath,
-    /// Path of `crictl.exe`, with `crictl.yaml` beside it.
+    /// What pulls: path of `crictl.exe`, with `crictl.yaml` beside it, or of `docker.exe`.
     pub client: WindowsPath,
+    /// Of containerd; nothing for Docker.
     pub namespace: String,
+    /// What `ctr images import` gets besides its file.
+    pub import_arguments: Vec<String>,
+    /// Whether the machine may ask a registry. Where it may not, an image whose content did not come with the
+    /// plan is left to the node.
+    pub pull: bool,
 }
 
 impl ResourceType for ContainerImage {

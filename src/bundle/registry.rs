@@ -1,0 +1,135 @@
+//! Container images out of their registries, whole: every layer is there, and the image fits the build of Windows.
+
+use super::images::{Descriptor, LARGEST_MANIFEST, Manifest, choose_manifest, hex, manifest_error};
+use super::{IndexedImage, Part};
+use crate::acquire::collect_outcomes;
+use crate::diagnostic::{InputError, Result};
+use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
+use crate::io::fs;
+use crate::io::oci::{MANIFESTS, Reference};
+use crate::model::secret::Secret;
+use crate::model::value::{FileDigest, ImageReference, Sha256, ValueError};
+use crate::ui::{Downloads, Printer};
+
+/// An image with the manifest that was asked for, the one that fits Windows, its configuration and layers.
+#[derive(Debug)]
+pub struct CarriedImage {
+    pub indexed: IndexedImage,
+    pub manifest: Descriptor,
+    blobs: Vec<Fetched>,
+}
+
+impl CarriedImage {
+    /// Its blobs in a folder, each under its digest.
+    pub fn list_parts(&self, folder: &str) -> impl Iterator<Item = Part> {
+        self.blobs.iter().map(move |blob| Part::from_fetched(format!("{folder}{}", blob.sha256()), blob))
+    }
+}
+
+/// What fetches images: the store first, then their registries.
+#[derive(Debug, Clone, Copy)]
+pub struct ImageSource<'a> {
+    pub fetcher: &'a Fetcher,
+    pub jobs: usize,
+    pub printer: &'a Printer,
+}
+
+impl ImageSource<'_> {
+    /// Images for a build of Windows. One that nobody asked for by name is left out with a warning where its
+    /// registry does not give it.
+    ///
+    /// # Errors
+    /// An image that was asked for cannot be fetched, is not whole, or does not fit the build.
+    pub fn fetch_images(
+        &self,
+        names: &[&ImageReference],
+        is_asked: impl Fn(&ImageReference) -> bool,
+        build: u32,
+    ) -> Result<Vec<CarriedImage>> {
+        let mut carried = Vec::new();
+        for name in names {
+            match self.fetch_image(name, build) {
+                Ok(image) => carried.push(image),
+                Err(error) if is_asked(name) => return Err(error),
+                Err(error) => self.printer.print_warning(&format!(
+                    "{name} is not carried along, so a node pulls it from its registry: {error}"
+                )),
+            }
+        }
+        Ok(carried)
+    }
+
+    fn fetch_image(&self, name: &str, build: u32) -> Result<CarriedImage> {
+        let image = Reference::parse(name).map_err(|message| InputError { message, remedy: None })?;
+        let login = self.fetcher.authorize(&image)?;
+        let (asked, bytes) = self.fetch_manifest(name, &image, &image.digest, &login)?;
+        let mut blobs = vec![asked.clone()];
+        let (manifest, bytes, os_version) = match Manifest::decode(name, &bytes)? {
+            Manifest::Image { .. } => {
+                let media_type = read_media_type(&bytes);
+                let size = asked.size();
+                (Descriptor { media_type, digest: image.digest.clone(), size, platform: None }, bytes, None)
+            }
+            Manifest::List(list) => {
+                let chosen = choose_manifest(name, &list, build)?;
+                let (fetched, bytes) = self.fetch_manifest(name, &image, &chosen.digest, &login)?;
+                blobs.push(fetched);
+                let os_version = chosen.platform.as_ref().and_then(|platform| platform.os_version.clone());
+                (chosen.clone(), bytes, os_version)
+            }
+        };
+        let Manifest::Image { config, layers } = Manifest::decode(name, &bytes)? else {
+            return Err(
+                InputError { message: format!("{name}: a list of lists of images"), remedy: None }.into()
+            );
+        };
+        let request = |blob: &Descriptor| {
+            Ok(Request {
+                size: Some(blob.size),
+                max_size: blob.size,
+                ..request_by_digest(name, &image.blob_url(&blob.digest), blob_sha256(&blob.digest)?, &login)?
+            })
+        };
+        let requests = std::iter::once(&config).chain(&layers).map(request).collect::<Result<Vec<_>>>()?;
+        blobs.extend(self.fetch_files(&requests)?);
+        let indexed = IndexedImage { name: name.to_owned(), manifest: manifest.digest.clone(), os_version };
+        Ok(CarriedImage { indexed, manifest, blobs })
+    }
+
+    fn fetch_manifest(
+        &self,
+        name: &str,
+        image: &Reference,
+        digest: &str,
+        login: &[(String, Secret)],
+    ) -> Result<(Fetched, Vec<u8>)> {
+        let mut request = request_by_digest(name, &image.manifest_url(digest), blob_sha256(digest)?, login)?;
+        request.max_size = LARGEST_MANIFEST;
+        request.headers.push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
+        let fetched = self.fetch_files(std::slice::from_ref(&request))?.swap_remove(0);
+        let bytes = fs::read_file(fetched.path())?;
+        Ok((fetched, bytes))
+    }
+
+    fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
+        let total = requests.iter().filter_map(|request| request.size).sum();
+        let downloads = Downloads::new(self.printer, requests.len(), total);
+        collect_outcomes(self.fetcher.fetch_all(requests, self.jobs, &downloads), self.printer)
+    }
+}
+
+/// The digest of a blob that is wanted; an image has no empty blobs.
+fn blob_sha256(digest: &str) -> Result<Sha256> {
+    hex(digest)?.parse().map_err(|error: ValueError| manifest_error(error.to_string()).into())
+}
+
+fn request_by_digest(name: &str, url: &str, digest: Sha256, login: &[(String, Secret)]) -> Result<Request> {
+    let request = Request::without_digest(name.split('@').next().unwrap_or(name), &url.parse()?, MAX_SIZE);
+    Ok(Request { digests: vec![FileDigest::Sha256(digest)], headers: login.to_vec(), ..request })
+}
+
+/// As the manifest says it of itself.
+fn read_media_type(manifest: &[u8]) -> String {
+    let value: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();
+    value["mediaType"].as_str().unwrap_or("application/vnd.oci.image.manifest.v1+json").to_owned()
+}
