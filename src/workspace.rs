@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::acquire::ProvenPlan;
+use crate::acquire::{Acquirer, ProvenPlan};
 use crate::bake;
-use crate::bundle::{CarriedImage, Content, Part, write_zip};
+use crate::bundle::{Content, ImageSource, Part, write_zip};
 use crate::catalog::Trees;
 use crate::cli::WorkspaceArgs;
 use crate::diagnostic::Result;
@@ -16,6 +16,7 @@ use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
+use crate::model::value::ImageReference;
 use crate::render::{self, Workspace};
 use crate::selection::predict_machine;
 use crate::ui::Printer;
@@ -32,17 +33,25 @@ pub struct RenderOutput {
     pub warnings: Vec<Warning>,
 }
 
-/// Files beside the plan, so that the machine needs no network: by the digests that the plan names.
-#[must_use]
-pub fn list_media(proven: &ProvenPlan, images: &[CarriedImage]) -> Vec<Part> {
+/// Files beside the plan, so that the machine needs no network: by the digests that the plan names, and the images
+/// that it imports.
+///
+/// # Errors
+/// An image cannot be fetched, is not whole, or does not fit the build of Windows.
+pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Part>> {
     let part = |digest: &str, file: &Fetched| Part::from_fetched(format!("artifacts/{digest}"), file);
     let artifacts = proven.artifacts().iter().filter_map(|verified| {
         let pin = verified.artifact().digest()?;
         Some(part(pin.digest.as_str(), verified.fetched()))
     });
     let own = proven.user_files().iter().map(|file| part(file.sha256(), file));
+    let plan = proven.plan();
+    let names: Vec<&ImageReference> = plan.images.iter().collect();
+    let is_asked = |name: &ImageReference| plan.selection.images.contains(name);
+    let Acquirer { fetcher, jobs, printer, .. } = *acquirer;
+    let images = ImageSource { fetcher, jobs, printer }.fetch_images(&names, is_asked, plan.windows.build)?;
     let images = images.iter().flat_map(|image| image.list_parts("artifacts/images/blobs/sha256/"));
-    artifacts.chain(own).chain(images).collect()
+    Ok(artifacts.chain(own).chain(images).collect())
 }
 
 /// What `build` prints of an archive for an existing machine.

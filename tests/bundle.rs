@@ -407,6 +407,54 @@ fn images_are_carried_for_the_windows_release() {
     create.args([name.as_str()]).fails(5, &["digest"]);
 }
 
+/// With delivery by media a machine imports its images: what the archive carries is whole and fits its Windows. An image
+/// that is not there stops the build; the pause image, which nobody asked for by name, is left to the node.
+#[test]
+fn media_carries_images_for_the_windows_release() {
+    let server = Registry::start();
+    let (list, old, new) = image(&server, "team/app", &["10.0.17763.6", "10.0.20348.9", "10.0.26100.1"]);
+    let name = format!("{}/team/app:1@sha256:{list}", server.address());
+    let source = Test::new().file("imagegen.lock.json", &lock(&server, b"first"));
+    let source = source.line("bundle create --out b.zip --store s --image").args([name.as_str()]);
+    source.succeeds();
+    let build = |windows: &str, carried: bool| {
+        let line = format!("--target host --k8s 1.30.0 --windows {windows} --image");
+        let test = Test::new()
+            .line("build --delivery media --out o")
+            .stocked(&format!("plan --target host --k8s 1.30.0 --windows {windows}"));
+        for (file, bytes) in files(&source.folder.join("s")).into_iter().filter(|_| carried) {
+            let path = test.folder.join("store").join(file);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
+            std::fs::write(path, bytes).expect("file");
+        }
+        test.line(&line).args([name.as_str()])
+    };
+    let test = build("2022", true);
+    let said = test.succeeds().stderr;
+    assert!(
+        said.contains("registry.k8s.io/pause:3.9@sha256:") && said.contains("not carried along"),
+        "{said}"
+    );
+    let archive = test.read("o/imagegen-host-2022-k8s-1.30.0.zip");
+    let carried: BTreeMap<String, Vec<u8>> = unpack(&archive).into_iter().collect();
+    let blob = |digest: &str| format!("artifacts/images/blobs/sha256/{digest}");
+    assert!(carried.contains_key(&blob(&list)) && carried.contains_key(&blob(&new)));
+    assert!(!carried.contains_key(&blob(&old)), "another release's image");
+    for (path, bytes) in carried.iter().filter(|(path, _)| path.starts_with("artifacts/images/")) {
+        assert_eq!(*path, blob(&digest(bytes)));
+    }
+    let plan: Value = serde_json::from_slice(&carried["guest-plan.json"]).expect("JSON");
+    let images =
+        plan["resources"].as_array().expect("resources").iter().filter(|it| it["type"] == "containerImage");
+    assert!(images.clone().count() == 2 && images.clone().all(|it| it["properties"]["pull"] == false));
+    build("2022", false).fails(4, &["team/app"]);
+    let (list, ..) = image(&server, "team/old", &["10.0.14393.1"]);
+    let name = format!("{}/team/old@sha256:{list}", server.address());
+    let build = Test::new().file("imagegen.lock.json", &lock(&server, b"first"));
+    let build = build.line("bundle create --out b.zip --store s --image").args([name.as_str()]);
+    build.fails(5, &["no image for Windows build 20348"]);
+}
+
 /// Killed anywhere, it leaves nothing under the final name, and the next run succeeds.
 #[test]
 fn a_killed_create_leaves_no_bundle() {

@@ -1,16 +1,12 @@
 //! `imagegen build`.
 
-use crate::acquire::{
-    Acquirer, PinScope, ProvenPlan, acquire_tools, needs_proofs, open_fetcher, pin_plan, prove_plan,
-};
+use crate::acquire::{Acquirer, PinScope, acquire_tools, needs_proofs, open_fetcher, pin_plan, prove_plan};
 use crate::bake::{self, Bake};
-use crate::bundle::{CarriedImage, ImageSource};
 use crate::cli::{BuildArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::choice::Delivery;
 use crate::model::plan::Plan;
-use crate::model::value::ImageReference;
 use crate::scripts::use_scripts;
 use crate::selection::{read_sources, resolve_bake_plan, resolve_locked_plan};
 use crate::trust::admit;
@@ -56,8 +52,7 @@ pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printe
     // The archives were read: now the plan has the digests of their members.
     let written = write(proven.plan())?;
     if packs {
-        let media =
-            if downloads { Vec::new() } else { list_media(&proven, &fetch_images(&proven, &acquirer)?) };
+        let media = if downloads { Vec::new() } else { list_media(&proven, &acquirer)? };
         return print_archive(&written.pack_archive(proven.plan(), &media)?, printer);
     }
     let tools = acquire_tools(args.packer.as_ref(), proven.plan(), &acquirer)?;
@@ -76,15 +71,6 @@ pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printe
     printer.print_result(&image, || {
         image.artifacts.iter().map(|artifact| format!("{}\n", artifact.id)).collect()
     })
-}
-
-/// The images that a machine without network imports.
-fn fetch_images(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<CarriedImage>> {
-    let Acquirer { fetcher, jobs, printer, .. } = *acquirer;
-    let plan = proven.plan();
-    let is_asked = |name: &ImageReference| plan.selection.images.contains(name);
-    let names: Vec<&ImageReference> = plan.images.iter().collect();
-    ImageSource { fetcher, jobs, printer }.fetch_images(&names, is_asked, plan.windows.build)
 }
 
 fn print_archive(output: &BundleOutput, printer: &Printer) -> Result<()> {
