@@ -95,7 +95,7 @@ pub fn resolve_selection(
         &mut warnings,
         &mut refusals,
     )?;
-    warnings.extend(delivery::check_delivery(delivery, selection, &groups, &mut refusals));
+    warnings.extend(delivery::check_delivery(delivery, &target, selection, &groups, &mut refusals));
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         overrides::check_members(artifact, &mut refusals);
         situation.components.insert(artifact.component.clone(), artifact.version.clone());
@@ -107,8 +107,7 @@ pub fn resolve_selection(
     check_rules(catalog, &situation, &mut refusals)?;
     refusal::drop_consequences(&line, runtime, &mut refusals);
     let pause = choices::choose_pause_image(&line, &windows, selection, &mut refusals);
-    let digests = catalog.load_support()?.pause_digests;
-    let images = images::plan_images(&pause, &digests, delivery, selection, &mut warnings);
+    let images = images::plan_images(catalog, &pause, delivery, selection, &mut warnings)?;
     extras::check_packer_versions(catalog, selection, &mut refusals)?;
     let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);
     let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, surroundings)?;

@@ -41,13 +41,17 @@ pub(super) fn choose_delivery(
 /// What the way of delivery cannot do for what is planned.
 pub(super) fn check_delivery(
     delivery: Delivery,
+    target: &Target,
     selection: &ImageDefinition,
     groups: &[PlannedGroup],
     refusals: &mut Vec<Finding>,
 ) -> Vec<Warning> {
     let artifacts = || groups.iter().flat_map(|group| &group.artifacts);
     match delivery {
-        Delivery::Media => check_offline_media(selection, refusals),
+        Delivery::Media => {
+            check_offline_media(selection, refusals);
+            check_disc_images(target, selection, refusals);
+        }
         Delivery::Mirror => {
             let mut elsewhere: BTreeSet<String> = artifacts()
                 .filter(|artifact| !is_served_by_provider(artifact, selection))
@@ -122,6 +126,22 @@ fn check_offline_media(selection: &ImageDefinition, refusals: &mut Vec<Finding>)
             ),
         );
     }
+}
+
+/// The archive for an existing machine has container images; the disc of a machine that is built has artifacts alone.
+fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
+    if target.image().is_none() || selection.images.is_empty() {
+        return;
+    }
+    refusals.push(
+        Finding::new(
+            "media-images",
+            format!("the disc of target {} holds no container images", target.name),
+            "leave out `--image`: nodes pull them from the registry that they reach",
+        )
+        .with_subject("images")
+        .with_source("derived: with delivery `media` the machine has no network while the image is built"),
+    );
 }
 
 fn warn_dropped_headers(artifact: &PlannedArtifact) -> Warning {

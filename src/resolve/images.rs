@@ -1,29 +1,29 @@
 //! Container images that are on the node before its first pod: those of the user, and the pause image.
 
+use crate::catalog::{Catalog, CatalogError};
 use crate::model::choice::Delivery;
-use crate::model::kubernetes::PauseDigest;
 use crate::model::plan::Warning;
 use crate::model::selection::ImageDefinition;
 use crate::model::value::ImageReference;
 
 /// The selected images, and the pause image where its digest is known: without it no pod starts.
 pub(super) fn plan_images(
+    catalog: &Catalog,
     pause: &str,
-    digests: &[PauseDigest],
     delivery: Delivery,
     selection: &ImageDefinition,
     warnings: &mut Vec<Warning>,
-) -> Vec<ImageReference> {
+) -> Result<Vec<ImageReference>, CatalogError> {
     let mut images = selection.images.clone();
     if images.iter().any(|image| image.split('@').next() == Some(pause)) {
-        return images;
+        return Ok(images);
     }
     let registry = pause.split('/').next().unwrap_or_default();
     let is_mirrored = selection.mirrors.keys().any(|mirrored| mirrored.as_str() == registry);
     let mut warn = |message: String| {
         warnings.push(Warning { id: "pause-image".to_owned(), subject: pause.to_owned(), message });
     };
-    match digests.iter().find(|known| known.image == pause) {
+    match catalog.load_support()?.pause_digests.iter().find(|known| known.image == pause) {
         None => warn(format!(
             "{pause} is not pulled in advance, because no publisher states its digest: a node pulls it for its first pod; \
              `--image {pause}@sha256:…` adds it"
@@ -34,5 +34,5 @@ pub(super) fn plan_images(
         )),
         Some(known) => images.extend(format!("{pause}@sha256:{}", known.sha256).parse::<ImageReference>()),
     }
-    images
+    Ok(images)
 }
