@@ -152,6 +152,7 @@ impl Bake<'_> {
             program,
             folder: self.folder.to_owned(),
             environment,
+            withheld: list_withheld(plan),
             interactive: self.on_error == OnError::Ask,
             log: fs::Log::create(&log)?,
             log_path: log,
@@ -201,6 +202,11 @@ fn build_environment(plan: &Plan, environment: &Environment, plugins: Option<&Pa
     if let Some(plugins) = plugins {
         result.insert("PACKER_PLUGIN_PATH".to_owned(), plugins.as_os_str().to_owned());
     }
+    for selector in &plan.target.selectors {
+        let chosen = plan.selectors.get(&selector.name).and_then(|value| selector.find_value(value));
+        let settings = chosen.into_iter().flat_map(|value| &value.settings);
+        result.extend(settings.map(|(name, value)| (name.clone(), OsString::from(value))));
+    }
     for variable in &plan.target.variables {
         let declared = plan.declared.contains(&variable.name);
         if !declared || plan.variables.contains_key(&variable.name) {
@@ -221,10 +227,21 @@ fn mask_variables(plan: &Plan, environment: &Environment) {
     names.filter_map(|name| environment.get(&name)?.to_str()).for_each(|value| drop(Secret::new(value)));
 }
 
+/// Variables by which a builder would choose for itself, for example how it signs in.
+fn list_withheld(plan: &Plan) -> Vec<String> {
+    let selectors = plan.target.selectors.iter();
+    let withheld = selectors.flat_map(|selector| {
+        let chosen = plan.selectors.get(&selector.name).and_then(|value| selector.find_value(value));
+        selector.list_withheld(chosen)
+    });
+    withheld.cloned().collect()
+}
+
 struct Session<'a> {
     program: PathBuf,
     folder: PathBuf,
     environment: Environment,
+    withheld: Vec<String>,
     interactive: bool,
     log: fs::Log,
     log_path: PathBuf,
@@ -239,6 +256,7 @@ impl Session<'_> {
             arguments: std::iter::once(step).chain(arguments.iter().copied()).map(OsString::from).collect(),
             folder: self.folder.clone(),
             environment: self.environment.clone(),
+            withheld: self.withheld.clone(),
             interactive: self.interactive,
             input: None,
         };

@@ -18,7 +18,7 @@ use crate::lock::Lock;
 use crate::model::choice::Delivery;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::target::{ImageTarget, PackerBase, Start, Target, TargetReleases};
+use crate::model::target::{ImageTarget, PackerBase, Target, TargetReleases};
 use crate::model::variable::{DefaultFrom, Variable};
 
 pub use bundle::archive_names;
@@ -130,7 +130,7 @@ pub fn render_workspace(
     let context = build_context(plan);
     let folder = format!("targets/{}", plan.target.name);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    for name in plan.target.image().map(list_source_files).unwrap_or_default() {
+    for name in plan.target.image().map(ImageTarget::files).unwrap_or_default() {
         let own = format!("{folder}/{name}");
         let path = if packer.get(&own).is_some() { own } else { format!("shared/{name}") };
         files.insert(name.clone(), hcl::render_template(packer, &path, &context)?);
@@ -160,14 +160,6 @@ pub fn render_workspace(
         files.insert("not-admitted.pkr.hcl".to_owned(), NOT_ADMITTED.as_bytes().to_vec());
     }
     Ok(Workspace { files, payload: payload_digest, lock: lock_digest })
-}
-
-/// Files of the target's folder that its source block reads.
-fn list_source_files(image: &ImageTarget) -> &[String] {
-    match &image.start {
-        Start::SourceImage { .. } => &[],
-        Start::BootMedia { files, .. } => files,
-    }
 }
 
 fn list_declared_variables<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
@@ -249,7 +241,8 @@ pub fn build_context(plan: &Plan) -> Value {
     json!({
         "has": has,
         "stages": plan_stages(plan),
-        "files": image.map(list_source_files).unwrap_or_default(),
+        "notes": plan.target.notes,
+        "files": image.map(ImageTarget::files).unwrap_or_default(),
         "uses": uses,
         "packer": { "version": packer.map_or("", |packer| packer.version.as_str()) },
         "plugin": {

@@ -1,6 +1,7 @@
 //! Baking: with a Packer that misbehaves, and with the real one against a simulated Azure and a
 //! simulated guest.
 
+mod aws;
 mod media;
 mod qemu;
 mod vsphere;
@@ -23,12 +24,16 @@ const PLAN: &str = "plan --target azure --k8s 1.20.0 --host-access services";
 
 /// A test with a program `packer` that is this shell script.
 pub fn with_packer(script: &str) -> Test {
+    with_packer_for(script, READY, PLAN)
+}
+
+pub fn with_packer_for(script: &str, ready: &str, plan: &str) -> Test {
     use std::os::unix::fs::PermissionsExt as _;
     let test = Test::new().file("bin/packer", &format!("#!/bin/sh\n{script}\n"));
     let program = test.folder.join("bin/packer");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
     let program = program.display().to_string();
-    test.line(READY).stocked(PLAN).args(["--packer", &program])
+    test.line(ready).stocked(plan).args(["--packer", &program])
 }
 
 const MANIFEST: &str = r#"cat > packer-manifest.json <<'M'
@@ -352,6 +357,12 @@ pub fn simulated_command(
         .arg("--")
         .arg(inner.get_program())
         .args(inner.get_args())
+        .envs(
+            inner
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?)))
+                .filter(|(name, _)| *name != "PATH"),
+        )
         .current_dir(folder)
         .env("HOME", folder)
         .output()
@@ -405,7 +416,7 @@ fn cloud(log: &str) {
 }
 
 /// What went over WinRM: the payload as it is in the workspace, few commands, little traffic.
-fn guest(test: &Test, records: &Path) {
+pub fn guest(test: &Test, records: &Path) {
     let summary: Value =
         serde_json::from_str(&fs::read_to_string(records.join("winrm/summary.json")).expect("summary"))
             .expect("JSON");
@@ -423,7 +434,11 @@ fn guest(test: &Test, records: &Path) {
 }
 
 fn no_secret(test: &Test, said: &str) {
-    let secret = "fake-client-secret-9f2c";
+    assert_absent("fake-client-secret-9f2c", test, said);
+}
+
+/// Neither the output nor a file of the workspace has the secret.
+pub fn assert_absent(secret: &str, test: &Test, said: &str) {
     assert!(!said.contains(secret));
     for (name, bytes) in files(&test.folder.join("o")) {
         assert!(!String::from_utf8_lossy(&bytes).contains(secret), "{name}");

@@ -25,7 +25,7 @@ fn assert_none(findings: &[String]) {
 
 #[test]
 fn every_script_parses_and_is_laid_out() {
-    for folder in ["provisioners", "tests/guest", "manifests/cluster"] {
+    for folder in ["provisioners", "tests/guest", "manifests/cluster", "packer/shared"] {
         let scripts = scripts_below(folder);
         assert_none(
             &scripts.iter().flat_map(|script| [syntax(script), layout(script)].concat()).collect::<Vec<_>>(),
@@ -56,6 +56,18 @@ fn scripts_of_steps_parse_and_are_ascii() {
         }
     }
     assert!(seen >= 4, "{seen}");
+}
+
+/// What a platform runs before the engine is there.
+#[test]
+fn scripts_of_workspaces_use_commands_of_5_1() {
+    let known = known(&[]);
+    let scripts = scripts_below("packer/shared");
+    assert!(!scripts.is_empty());
+    let wrong = |it: &String| it.contains("no command of 5.1") || it.contains("no parameter");
+    for script in &scripts {
+        assert_none(&commands(script, &known).into_iter().filter(wrong).collect::<Vec<_>>());
+    }
 }
 
 /// Both branches of a template's tags stand in the text, as comments: so it is read as it is.

@@ -8,16 +8,36 @@ function Get-sysprepResource {
 function Set-sysprepResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $imageState, [Parameter(Mandatory)] [string] $unattend,
-        [Parameter(Mandatory)] [string] $finish)
+        [Parameter(Mandatory)] [string] $finish, [object[]] $agents = @())
     if ($finish -notin 'quit', 'shutdown') { throw "Sysprep cannot finish with $finish" }
-    if (-not (Test-Path -LiteralPath $unattend -PathType Leaf)) { throw "there is no answer file $unattend" }
+    $isAlone = $agents.Count -eq 0
+    if ($isAlone -and -not (Test-Path -LiteralPath $unattend -PathType Leaf)) {
+        throw "there is no answer file $unattend"
+    }
     try {
-        Invoke-Sysprep -Unattend $unattend -Finish $finish
+        if ($isAlone) { Invoke-Sysprep -Unattend $unattend -Finish $finish }
+        else { Invoke-SealAgent -Agents $agents }
         while ((Get-ImageState) -cne $imageState) {
             $null = Get-TimeLeft -Doing "waiting for $imageState, the state is $(Get-ImageState)"
             Start-Sleep -Seconds 1
         }
     } catch {
         throw "$($_.Exception.Message)`n$(Get-SysprepError)"
+    }
+}
+
+# The platform's own program runs Sysprep, with its own answer file.
+function Invoke-SealAgent {
+    [CmdletBinding()]
+    param([object[]] $Agents)
+    $present = @($Agents | Where-Object { Test-Path -LiteralPath $_.file -PathType Leaf })
+    if ($present.Count -eq 0) {
+        $names = @($Agents | ForEach-Object { $_.name }) -join ', '
+        throw "the machine has none of the agents that seal it: $names"
+    }
+    foreach ($command in @($present[0].commands)) {
+        $ran = Invoke-Program -Program $command.program -Arguments @($command.arguments)
+        $said = "$($command.program) exited with $($ran.exitCode): $($ran.output.Trim())"
+        if ($ran.exitCode -ne 0) { throw $said }
     }
 }

@@ -20,6 +20,8 @@ pub struct Run {
     pub folder: PathBuf,
     /// On top of this process' own environment.
     pub environment: BTreeMap<String, OsString>,
+    /// Variables of this process' own environment that the child does not get.
+    pub withheld: Vec<String>,
     /// The child may ask questions on the terminal.
     pub interactive: bool,
     /// What the child reads from its standard input: a secret has no better way.
@@ -105,6 +107,9 @@ fn exit_outcome(status: ExitStatus, interrupted: bool) -> Outcome {
 
 fn spawn_child(run: &Run) -> io::Result<Child> {
     let mut command = Command::new(&run.program);
+    for name in &run.withheld {
+        command.env_remove(name);
+    }
     command
         .args(&run.arguments)
         .current_dir(&run.folder)

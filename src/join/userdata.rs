@@ -45,7 +45,7 @@ impl Places {
     }
 }
 
-/// The smallest limit of a large cloud (Amazon's), in bytes.
+/// The smallest limit of a large cloud (EC2's), in bytes.
 const SMALLEST_LIMIT: usize = 16384;
 
 pub(super) fn check_size(content: &str) -> Option<String> {

@@ -379,7 +379,12 @@ impl Listing {
         });
         self.write_section("Sysprep", machine.resources_of::<Sysprep>(), |listing, (it, origin)| {
             listing.write_line(1, &format!("image state {}, then {}", it.image_state, it.finish));
-            listing.write_line(2, &format!("answer file: {}", it.unattend));
+            if it.agents.is_empty() {
+                listing.write_line(2, &format!("answer file: {}", it.unattend));
+            } else {
+                let names: Vec<&str> = it.agents.iter().map(|agent| agent.name.as_str()).collect();
+                listing.write_line(2, &format!("run by {}", names.join(" or ")));
+            }
             listing.write_origin(origin);
         });
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::choice::Delivery;
 use super::nonempty::NonEmpty;
 use super::record::TargetRecord;
-use super::resource::{Protocol, WinrmTransport};
+use super::resource::{Protocol, SealAgent, WinrmTransport};
 use super::value::AccountName;
 use super::variable::{Selector, SelectorValue, Variable};
 use super::version::Version;
@@ -38,6 +38,9 @@ pub struct Target {
     pub kind: TargetKind,
     pub selectors: Vec<Selector>,
     pub variables: Vec<Variable>,
+    /// What a user of the target has to know: licences, and what the platform does to a clone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<TargetNote>,
     /// `windows.json` of the folder: Windows release → what a build of it starts from.
     #[serde(default, skip_deserializing, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(skip)]
@@ -46,6 +49,13 @@ pub struct Target {
     #[serde(default, skip)]
     #[schemars(skip)]
     pub record: TargetRecord,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct TargetNote {
+    pub text: String,
+    pub source: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -97,12 +107,17 @@ pub enum Start {
         /// The variable whose value holds the update revision of Windows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<ImageVersion>,
+        /// Files that go into the workspace, such as the script that opens `WinRM`: of the target's folder, or of
+        /// `packer/shared`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
     },
     /// Installation media.
     BootMedia {
         /// Files that the builder attaches, each pinned by the user.
         media: NonEmpty<BootMedium>,
-        /// Files of the target's folder that go into the workspace: the answer file.
+        /// Files that go into the workspace, such as the answer file: of the target's folder, or of
+        /// `packer/shared`.
         files: Vec<String>,
     },
 }
@@ -150,6 +165,15 @@ pub enum Seal {
     Sysprep {
         /// `quit`: the builder ends the machine; `shutdown`: Sysprep does.
         finish: String,
+    },
+    /// A program of the platform runs Sysprep with its own answer file, and prepares itself for the first start of
+    /// a clone.
+    Agent {
+        /// As for Sysprep.
+        finish: String,
+        /// The first one that the machine has seals it.
+        agents: NonEmpty<SealAgent>,
+        source: String,
     },
 }
 
@@ -277,6 +301,7 @@ impl Target {
             "winrmTransport": session.map(|(transport, _)| transport),
             "winrmPort": session.map_or(0, |(transport, _)| listener_port(transport)),
             "finish": self.image().map_or("", ImageTarget::finish),
+            "sealAgents": self.image().map(ImageTarget::seal_agents).unwrap_or_default(),
         })
     }
 
@@ -344,11 +369,28 @@ impl ImageTarget {
         }
     }
 
+    /// Files that the source block reads.
+    #[must_use]
+    pub fn files(&self) -> &[String] {
+        match &self.start {
+            Start::SourceImage { files, .. } | Start::BootMedia { files, .. } => files,
+        }
+    }
+
     /// What Sysprep does when it ends.
     #[must_use]
     pub fn finish(&self) -> &str {
         match &self.seal {
-            Seal::Sysprep { finish } => finish,
+            Seal::Sysprep { finish } | Seal::Agent { finish, .. } => finish,
+        }
+    }
+
+    /// Programs of the platform that seal the machine; none where Sysprep itself does.
+    #[must_use]
+    pub fn seal_agents(&self) -> &[SealAgent] {
+        match &self.seal {
+            Seal::Sysprep { .. } => &[],
+            Seal::Agent { agents, .. } => agents.as_slice(),
         }
     }
 }

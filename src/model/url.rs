@@ -41,7 +41,7 @@ impl Classify for UrlError {
     }
 }
 
-/// Parameters of signed URLs and tokens, in lower case: Microsoft's and Google's shared access, Amazon's older
+/// Parameters of signed URLs and tokens, in lower case: Microsoft's and Google's shared access, S3's older
 /// signatures and CloudFront, and common names of tokens.
 const SECRET_PARAMETERS: &[&str] = &[
     "accesskey",

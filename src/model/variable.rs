@@ -19,6 +19,10 @@ pub struct Selector {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub build_time: bool,
     pub values: Vec<SelectorValue>,
+    /// Environment variables that the builder reads by itself. Packer gets only those that the chosen value names,
+    /// so that what happens to be set decides nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
     pub source: String,
 }
 
@@ -39,6 +43,12 @@ pub struct SelectorValue {
     /// Values of other selectors that it needs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requires: BTreeMap<String, Vec<String>>,
+    /// Of the selector's environment variables, those that Packer gets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
+    /// Environment variables that Packer gets with these values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin: Option<PluginSupport>,
 }
@@ -211,6 +221,17 @@ impl Variable {
 }
 
 impl Selector {
+    /// Environment variables that Packer does not get under this value.
+    pub fn list_withheld(&self, chosen: Option<&SelectorValue>) -> impl Iterator<Item = &String> {
+        let kept = chosen.map(|value| value.environment.as_slice()).unwrap_or_default();
+        self.environment.iter().filter(|name| !kept.contains(name))
+    }
+
+    #[must_use]
+    pub fn find_value(&self, name: &str) -> Option<&SelectorValue> {
+        self.values.iter().find(|value| value.value == name)
+    }
+
     /// The environment variable that may give it; the lock records the others.
     #[must_use]
     pub fn packer_name(&self) -> String {

@@ -68,7 +68,7 @@ fn split_argument(line: &str) -> Option<(&str, &str, &str)> {
 }
 
 fn is_name_character(character: char) -> bool {
-    character.is_ascii_alphanumeric() || character == '_'
+    character.is_ascii_alphanumeric() || character == '_' || character == '-'
 }
 
 /// Neighbouring arguments on one line each have their `=` in one column.
@@ -214,6 +214,15 @@ mod tests {
         assert_eq!(
             select(&[]),
             "source \"x\" \"y\" {\n  b = merge(var.b, var.c)\n\n  # Why.\n  e = var.e == 1\n}\n"
+        );
+    }
+
+    #[test]
+    fn keys_with_dashes_are_aligned() {
+        let source = "a = {\n  name = 1\n  root-device-type = 2\n}\n";
+        assert_eq!(
+            select_arguments(source, |_| true),
+            "a = {\n  name             = 1\n  root-device-type = 2\n}\n"
         );
     }
 

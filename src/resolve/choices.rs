@@ -221,7 +221,8 @@ pub(super) fn minimum_revision(
         return 0;
     };
     let revision = update.revision.unwrap_or(0);
-    let Some(Start::SourceImage { version: Some(version) }) = target.image().map(|image| &image.start) else {
+    let Some(Start::SourceImage { version: Some(version), .. }) = target.image().map(|image| &image.start)
+    else {
         return revision;
     };
     let image = variables.get(&version.variable).and_then(serde_json::Value::as_str);

@@ -115,6 +115,7 @@ fn sign_script(
         arguments: build_arguments(key, &input, &output),
         folder: PathBuf::from("."),
         environment: BTreeMap::new(),
+        withheld: Vec::new(),
         interactive: false,
         input: key.passphrase.clone(),
     };

@@ -1,6 +1,6 @@
 //! OpenPGP: detached signatures of version 4, which GnuPG makes (RFC 9580). The `pgp` crate does the same
 //! with 88 packages, for private keys, encryption and every algorithm; here only verification is needed,
-//! and aws-lc does its mathematics.
+//! and the library of our TLS does its mathematics.
 //!
 //! A signature counts only if
 //! * it is by the key whose whole primary fingerprint is expected, or by a subkey which that key

@@ -36,7 +36,7 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
                 "make it the last resource of the phase",
             );
         }
-        if !context.history.exists_before(&it.unattend, index) {
+        if it.agents.is_empty() && !context.history.exists_before(&it.unattend, index) {
             let message =
                 format!("gives Sysprep the answer file {}, which does not exist at that point", it.unattend);
             problems.add_problem(

@@ -63,10 +63,31 @@ pub struct PageFile {
 pub struct Sysprep {
     /// `IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE`
     pub image_state: String,
-    /// Answer file of the next boot.
+    /// Answer file of the next boot; an agent brings its own.
     pub unattend: WindowsPath,
     /// `quit` or `shutdown`: what Sysprep does at its end.
     pub finish: String,
+    /// Programs of the platform, of which the first that the machine has runs Sysprep. Without any, the engine does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<SealAgent>,
+}
+
+/// A program of the platform that seals a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SealAgent {
+    pub name: String,
+    /// The machine has the agent if it has this file.
+    pub file: WindowsPath,
+    /// Run in order; each must exit with 0.
+    pub commands: Vec<SealCommand>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SealCommand {
+    pub program: WindowsPath,
+    pub arguments: Vec<String>,
 }
 
 impl ResourceType for ScheduledTask {
@@ -104,6 +125,6 @@ impl ResourceType for Sysprep {
         Identity::new("Sysprep", &[], "Windows")
     }
     fn paths(&self) -> Vec<&str> {
-        vec![&self.unattend]
+        if self.agents.is_empty() { vec![&self.unattend] } else { Vec::new() }
     }
 }

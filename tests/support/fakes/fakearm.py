@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
 """Azure (sign-in, resource manager, key vault) as far as Packer's azure-arm builder asks for it, on loopback.
 
-Packer reaches it through HTTPS_PROXY: every CONNECT ends here, whatever host it names.
-Each request is a line of the log, with its whole body.
+Packer reaches it through proxy.py. It serves plugin 1.4.5 and what the 2.x plugins ask for besides.
 It proves Packer's side of the protocol as we understand it, not Azure's behaviour.
 """
-import argparse
 import base64
 import json
-import socketserver
-import ssl
 import sys
 import threading
 import time
 import uuid
-from http.server import BaseHTTPRequestHandler
+
+import proxy
 
 TENANT = "00000000-0000-0000-0000-00000000aaaa"
+# Packer makes such a group and deletes it; before and after, it is not there.
+TEMPORARY = "pkr-resource-group-"
 
 
 def token():
@@ -27,22 +26,21 @@ def token():
 
 
 class Cloud:
-    """The resources that were created, by lower-case path, and the log."""
+    """The resources that were created, by lower-case path."""
 
-    def __init__(self, log, groups, networks):
+    def __init__(self, groups, networks):
         self.lock = threading.Lock()
         self.resources = {}
         self.groups = [group.lower() for group in groups]
         self.networks = [network.split("/") for network in networks]
-        self.log = open(log, "w", encoding="utf-8")
 
-    def record(self, entry):
-        with self.lock:
-            self.log.write(json.dumps(entry) + "\n")
-            self.log.flush()
-
-    def answer(self, method, host, path, body, authorized):
+    def answer(self, method, host, path, headers, raw):
         """(status, body, headers) of one request."""
+        authorized = headers.get("Authorization", "").startswith("Bearer ")
+        status, answer, more = self.decide(method, host, path.split("?")[0], proxy.decode(raw, headers), authorized)
+        return status, b"" if answer is None else json.dumps(answer).encode(), more
+
+    def decide(self, method, host, path, body, authorized):
         if host.startswith("login."):
             now = int(time.time())
             return 200, {
@@ -72,7 +70,8 @@ class Cloud:
         if method == "DELETE":
             for known in [k for k in self.resources if k == key or k.startswith(key + "/")]:
                 del self.resources[known]
-            return 200, None, {}
+            # 2.x takes a 200 only with a body; deployments end at once.
+            return 204 if "/deployments/" in key else 200, None, {}
         if method == "HEAD":
             known = key in self.resources or key.split("/")[-1] in self.groups
             return 204 if known else 404, None, {}
@@ -102,8 +101,12 @@ class Cloud:
             return 200, self.resources[key], {}
         if "galleries" in segments and "versions" not in segments:
             return 200, self.resource(path, {"osType": "Windows"}), {}
-        if len(segments) == 5 and segments[3] == "resourcegroups":
+        if len(segments) == 5 and segments[3] == "resourcegroups" and not segments[4].startswith(TEMPORARY):
             return 200, self.resource(path, {}), {}
+        if "vaults" in segments and segments[-2] == "secrets":
+            vault, name = segments[segments.index("vaults") + 1], path.split("/")[-1]
+            secret = f"https://{vault}.vault.azure.net/secrets/{name}"
+            return 200, self.resource(path, {"secretUri": secret, "secretUriWithVersion": f"{secret}/v1"}), {}
         return 404, {"error": {"code": "ResourceNotFound", "message": f"not found: {path}"}}, {}
 
     @staticmethod
@@ -113,75 +116,10 @@ class Cloud:
             "properties": {**properties, "provisioningState": "Succeeded"}}
 
 
-class Request(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    cloud = None
-
-    def log_message(self, *_):
-        pass
-
-    def handle_any(self):
-        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode("utf-8", "replace")
-        try:
-            body = json.loads(raw)
-        except ValueError:
-            body = raw
-        host = self.headers.get("Host", "").split(":")[0]
-        path = self.path.split("?")[0]
-        authorized = self.headers.get("Authorization", "").startswith("Bearer ")
-        status, answer, headers = self.cloud.answer(self.command, host, path, body, authorized)
-        self.cloud.record({"method": self.command, "host": host, "path": self.path, "body": body, "status": status})
-        content = b"" if answer is None else json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-        self.wfile.flush()
-
-    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = handle_any
-
-
-class Tunnel(socketserver.BaseRequestHandler):
-    """The proxy: reads CONNECT, then speaks TLS as if it were that host."""
-
-    def handle(self):
-        head = b""
-        while b"\r\n\r\n" not in head:
-            data = self.request.recv(4096)
-            if not data:
-                return
-            head += data
-        self.request.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-        try:
-            Request(self.server.tls.wrap_socket(self.request, server_side=True), self.client_address, self.server)
-        except (ConnectionError, ssl.SSLError):
-            # Packer drops connections it no longer needs.
-            return
-
-
-class Proxy(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
-
-
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--port", type=int, required=True)
-    arguments.add_argument("--certificate", required=True, help="PEM with certificate and key")
-    arguments.add_argument("--log", required=True)
-    arguments.add_argument("--group", action="append", default=[], help="a resource group to build in that is there already")
-    arguments.add_argument("--network", action="append", default=[], metavar="GROUP/NAME/SUBNET", help="a virtual network that is there")
-    options = arguments.parse_args()
-    Request.cloud = Cloud(options.log, options.group, options.network)
-    proxy = Proxy(("127.0.0.1", options.port), Tunnel)
-    proxy.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    proxy.tls.load_cert_chain(options.certificate)
-    print("ready", flush=True)
-    proxy.serve_forever()
+def arguments(parser):
+    parser.add_argument("--group", action="append", default=[], help="a resource group to build in that is there already")
+    parser.add_argument("--network", action="append", default=[], metavar="GROUP/NAME/SUBNET", help="a virtual network that is there")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(proxy.serve(lambda options: Cloud(options.group, options.network), __doc__, arguments))

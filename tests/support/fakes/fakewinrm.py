@@ -190,12 +190,12 @@ class Listener(BaseHTTPRequestHandler):
         super().setup()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def reply(self, status, body=b"", authenticate=None):
+    def reply(self, status, body=b"", authenticate=()):
         self.send_response(status)
         self.send_header("Content-Type", "application/soap+xml;charset=UTF-8")
         self.send_header("Content-Length", str(len(body)))
-        if authenticate:
-            self.send_header("WWW-Authenticate", authenticate)
+        for scheme in authenticate:
+            self.send_header("WWW-Authenticate", scheme)
         self.end_headers()
         self.wfile.write(body)
         self.wfile.flush()
@@ -213,7 +213,9 @@ class Listener(BaseHTTPRequestHandler):
             self.user = authenticated_user(message)
             if self.user == self.guest.options.user:
                 return True
-        self.reply(401, authenticate="NTLM " + challenge() if kind == 1 else "Negotiate, NTLM")
+        # A client takes the challenge only under the scheme that it asked with.
+        scheme = header.split(" ", 1)[0]
+        self.reply(401, authenticate=[f"{scheme} {challenge()}"] if kind == 1 else ["Negotiate", "NTLM"])
         return False
 
     def do_POST(self):

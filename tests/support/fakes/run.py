@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs a command against the simulated Azure and the simulated Windows machine, without any network.
+"""Runs a command against a simulated cloud and a simulated Windows machine, without any network.
 
     run.py --workdir DIR [options] -- COMMAND…
 
 The command runs in a network namespace that has loopback only.
-DIR gets arm.jsonl (every request to Azure), winrm/ (see fakewinrm.py), certificates/, and command.pid, the
+DIR gets the requests to the cloud (`log` below), winrm/ (see fakewinrm.py), certificates/, and command.pid, the
 process and process group of the command: `kill -INT -$(cat DIR/command.pid)` is Ctrl-C.
 The exit code is the command's; 124 when it took too long, 125 when the fakes did not start.
 Options that are not listed here go to fakewinrm.py.
@@ -17,14 +17,26 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-HOSTS = [
-    "management.azure.com", "login.microsoftonline.com", "login.windows.net",
-    "*.vault.azure.net", "*.windows.net", "127.0.0.1", "localhost"]
-CREDENTIALS = {
-    "SUBSCRIPTION_ID": "00000000-0000-0000-0000-0000000000b1",
-    "TENANT_ID": "00000000-0000-0000-0000-00000000aaaa",
-    "CLIENT_ID": "00000000-0000-0000-0000-0000000000c1",
-    "CLIENT_SECRET": "fake-client-secret-9f2c"}
+LOOPBACK = ["127.0.0.1", "localhost"]
+REGIONS = ["eu-central-1", "eu-west-1"]
+# What stands for a cloud, the hosts that it answers for, the account of the build in the guest, and the credentials
+# that a user would have in the environment.
+CLOUDS = {
+    "azure": {
+        "fake": "fakearm.py", "log": "arm.jsonl", "user": "packer", "python": sys.executable,
+        "hosts": ["management.azure.com", "login.microsoftonline.com", "login.windows.net", "*.vault.azure.net", "*.windows.net"],
+        "environment": {
+            "ARM_SUBSCRIPTION_ID": "00000000-0000-0000-0000-0000000000b1",
+            "ARM_TENANT_ID": "00000000-0000-0000-0000-00000000aaaa",
+            "ARM_CLIENT_ID": "00000000-0000-0000-0000-0000000000c1",
+            "ARM_CLIENT_SECRET": "fake-client-secret-9f2c"}},
+    "aws": {
+        "fake": "fakeaws.py", "log": "aws.jsonl", "user": "Administrator",
+        "python": os.environ.get("IMAGEGEN_TEST_MOTO", sys.executable),
+        "hosts": ["*.amazonaws.com", *(f"*.{region}.amazonaws.com" for region in REGIONS)],
+        "environment": {
+            "AWS_ACCESS_KEY_ID": "AKIAFAKEOFTHETESTS00",
+            "AWS_SECRET_ACCESS_KEY": "fake-secret-key-9f2c-of-the-tests-00000000"}}}
 
 
 def main():
@@ -34,6 +46,7 @@ def main():
     split = arguments.index("--")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workdir", required=True)
+    parser.add_argument("--cloud", choices=CLOUDS, default="azure")
     parser.add_argument("--winrm-port", type=int, default=5986)
     parser.add_argument("--proxy-port", type=int, default=3128)
     parser.add_argument("--timeout", type=float, default=300)
@@ -62,15 +75,16 @@ def run(options, for_guest, command):
     workdir = os.path.abspath(options.workdir)
     os.makedirs(workdir, exist_ok=True)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    authority, certificate = certificates(os.path.join(workdir, "certificates"))
+    cloud = CLOUDS[options.cloud]
+    authority, certificate = certificates(os.path.join(workdir, "certificates"), [*cloud["hosts"], *LOOPBACK])
     report = ["--download", f"C:/imagegen/check-report.json={options.report}"] if options.report else []
     fakes = [
-        start("fakearm.py", "--port", options.proxy_port, "--certificate", certificate,
-              "--log", os.path.join(workdir, "arm.jsonl"),
+        start(cloud["python"], cloud["fake"], "--port", options.proxy_port, "--certificate", certificate,
+              "--log", os.path.join(workdir, cloud["log"]),
               *[f"--group={group}" for group in options.group],
               *[f"--network={network}" for network in options.network]),
-        start("fakewinrm.py", "--port", options.winrm_port, "--certificate", certificate,
-              "--out", os.path.join(workdir, "winrm"), *report, *for_guest)]
+        start(sys.executable, "fakewinrm.py", "--port", options.winrm_port, "--certificate", certificate,
+              "--user", cloud["user"], "--out", os.path.join(workdir, "winrm"), *report, *for_guest)]
     try:
         # The line `ready` is the event: the fake listens.
         if not all(fake.stdout.readline() == "ready\n" for fake in fakes):
@@ -84,9 +98,9 @@ def run(options, for_guest, command):
             fake.wait()
 
 
-def start(name, *arguments):
+def start(python, name, *arguments):
     return subprocess.Popen(
-        [sys.executable, os.path.join(HERE, name), *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+        [python, os.path.join(HERE, name), *map(str, arguments)], stdout=subprocess.PIPE, text=True)
 
 
 def command_in(workdir, options, authority, command):
@@ -94,12 +108,14 @@ def command_in(workdir, options, authority, command):
         **os.environ,
         "HTTPS_PROXY": f"http://127.0.0.1:{options.proxy_port}",
         "SSL_CERT_FILE": authority,
+        "AWS_CA_BUNDLE": authority,
         "CHECKPOINT_DISABLE": "1",
         "HOME": private(workdir, "home"),
         "PACKER_CONFIG_DIR": private(workdir, "packer"),
-        **{f"ARM_{name}": value for name, value in CREDENTIALS.items()}}
+        **CLOUDS[options.cloud]["environment"]}
     if options.pkr_vars:
-        environment.update({f"PKR_VAR_{name.lower()}": value for name, value in CREDENTIALS.items()})
+        given = CLOUDS[options.cloud]["environment"].items()
+        environment.update({f"PKR_VAR_{name.split('_', 1)[1].lower()}": value for name, value in given})
     # A group of its own, as a terminal would make one: Packer's outer process leaves Ctrl-C to the inner one.
     child = subprocess.Popen(command, env=environment, start_new_session=True)
     with open(os.path.join(workdir, "command.pid"), "w", encoding="utf-8") as file:
@@ -122,7 +138,7 @@ def private(workdir, name):
     return path
 
 
-def certificates(folder):
+def certificates(folder, hosts):
     """(authority, certificate with key) for every host that the fakes stand for."""
     os.makedirs(folder, exist_ok=True)
 
@@ -137,7 +153,7 @@ def certificates(folder):
             "-addext", "keyUsage=critical,keyCertSign,cRLSign",
             "-keyout", path("authority.key"), "-out", path("authority.pem"))
     openssl("req", *key, "-subj", "/CN=imagegen test", "-keyout", path("server.key"), "-out", path("server.csr"))
-    names = ",".join(("IP:" if host[0].isdigit() else "DNS:") + host for host in HOSTS)
+    names = ",".join(("IP:" if host[0].isdigit() else "DNS:") + host for host in hosts)
     with open(path("server.ext"), "w", encoding="utf-8") as file:
         file.write(f"subjectAltName={names}\nextendedKeyUsage=serverAuth\n")
     openssl("x509", "-req", "-in", path("server.csr"), "-CA", path("authority.pem"), "-CAkey", path("authority.key"),
