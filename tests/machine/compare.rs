@@ -12,7 +12,7 @@ fn mutations() -> Vec<(&'static str, &'static str, Value)> {
         ("directory", "sddl", json!("O:BAG:SYD:AI(A;;FA;;;SY)")),
         ("file", "content", json!("other")),
         ("symlink", "target", json!(r"C:\other")),
-        ("artifact", "digest", json!("0")),
+        ("artifact", "digest", json!("0".repeat(64))),
         (
             "archive",
             "members",
