@@ -18,7 +18,9 @@ use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::{Feature, Features};
 use crate::model::json::JsonError;
-use crate::model::kubernetes::{FlagTable, KubernetesLine, LineFile, ProgramTable, Support, SurveyList};
+use crate::model::kubernetes::{
+    FlagTable, KubernetesLine, LineFile, ProgramTable, Support, SurveyList, Surveys,
+};
 use crate::model::line::Minor;
 use crate::model::names::format_suggestion;
 use crate::model::pod_network::PodNetwork;
@@ -178,8 +180,8 @@ impl Catalog {
     ///
     /// # Errors
     /// The file is missing or has no list of surveys.
-    pub fn load_surveys(&self) -> Result<SurveyList, CatalogError> {
-        self.read_json(PROGRAMS)
+    pub fn load_surveys(&self) -> Result<Surveys, CatalogError> {
+        Ok(self.read_json::<SurveyList>(PROGRAMS)?.surveyed)
     }
 
     /// Which Kubernetes releases each Windows release supports.

@@ -57,11 +57,13 @@ fn small() -> BTreeMap<String, Value> {
     let programs = json!({
         "source": SOURCE,
         "surveyed": [survey("1.19"), survey("1.20"), survey("1.21")],
-        "programs": { "kubelet": { "flags": [
-            { "name": "a", "since": "1.19", "until": "1.19" }, { "name": "a", "since": "1.21" },
-            { "name": "b", "since": "1.19", "until": "1.20" }
-        ] } },
-        "configuration": { "KubeletConfiguration": [{ "name": "address", "since": "1.19" }] }
+        "flags": { "kubelet": [
+            { "since": "1.19", "until": "1.19", "names": ["a"] },
+            { "since": "1.19", "until": "1.20", "names": ["b", "c"] },
+            { "since": "1.21", "names": ["a"] },
+        ] },
+        "featureGates": [],
+        "configuration": { "KubeletConfiguration": [{ "since": "1.19", "names": ["address"] }] }
     });
     let windows = json!({
         "release": "2019", "title": "t", "build": 17763, "channel": "ltsc", "containerTag": "1809",
@@ -271,27 +273,34 @@ fn rules_of_lines_find_what_is_wrong() {
 #[test]
 fn rules_of_programs_find_what_is_wrong() {
     let programs = "kubernetes/programs.json";
-    let name = |name: &str, since: &str, until: &str| json!({ "name": name, "since": since, "until": until });
+    let flags = |since: &str, until: &str| json!({ "since": since, "until": until, "names": ["b"] });
+    let gates = |program: &str| json!([{ "programs": [program], "gates": [] }]);
     check_findings([
         (
             programs,
-            "/programs/kubelet/flags/1/since",
+            "/flags/kubelet/2/since",
             json!("1.19"),
             "kubelet flags: a: ranges overlap [overlapping-ranges]",
         ),
         (
             programs,
-            "/programs/kubelet/flags/2",
-            name("b", "1.20", "1.19"),
-            "kubelet flags: b: `until` is before `since` [missing-range]",
+            "/flags/kubelet/1",
+            flags("1.20", "1.19"),
+            "kubelet flags since 1.20: `until` is before `since` [missing-range]",
         ),
         (
             programs,
-            "/programs/kubelet/flags/2",
-            name("b", "1.18", "1.19"),
-            "kubelet flags: b: a range starts or ends with a line that is not surveyed [dangling-reference]",
+            "/flags/kubelet/1",
+            flags("1.18", "1.19"),
+            "kubelet flags since 1.18: the range starts or ends with a line that is not surveyed [dangling-reference]",
         ),
-        (programs, "/programs/kubelet/flags/0/name", json!("c"), "kubelet flags: a stands after c [order]"),
+        (
+            programs,
+            "/flags/kubelet/1/names",
+            json!(["c", "b"]),
+            "kubelet flags since 1.19: b stands after c [order]",
+        ),
+        (programs, "/featureGates", gates("kublet"), "featureGates: kublet has no list of flags"),
         (programs, "/surveyed/1/release", json!("1.18.0"), "1.18.0 is no release of a known line 1.20"),
         (
             programs,
@@ -353,7 +362,7 @@ fn programs_know_what_their_line_has() {
     let files = small().into_iter().map(|(path, value)| (path, value.to_string().into_bytes())).collect();
     let catalog = Catalog::new(Tree::from_files("m".to_owned(), files));
     let table = catalog.load_programs().expect("programs");
-    for (minor, flags) in [("1.19", &["a", "b"][..]), ("1.20", &["b"]), ("1.21", &["a"])] {
+    for (minor, flags) in [("1.19", &["a", "b", "c"][..]), ("1.20", &["b", "c"]), ("1.21", &["a"])] {
         assert_eq!(table.list_programs(minor.parse().expect(minor))["kubelet"].flags, flags, "{minor}");
     }
     assert!(table.list_programs("1.22".parse().expect("a line")).is_empty());

@@ -342,7 +342,7 @@ fn arguments_are_known_to_the_programs() {
             |name: &str| map["data"][name].as_str().unwrap_or_else(|| panic!("{at}: no {name}")).to_owned();
         let arguments: Vec<String> = serde_json::from_str(&text("arguments.json")).expect("JSON");
         // Programs of the nearest surveyed line stand for those of a line that is not surveyed.
-        let survey = table.nearest_survey(case.line.minor).expect("a surveyed line");
+        let survey = table.surveyed.find_nearest(case.line.minor).expect("a surveyed line");
         let program = table.list_programs(survey.minor).remove("kube-proxy").expect("program");
         for argument in &arguments {
             let (flag, value) = argument.trim_start_matches('-').split_once('=').expect("value");

@@ -88,14 +88,13 @@ fn parse_argument(
 
 /// The line's kubelet. For a line that is not surveyed, the one of the nearest surveyed line before.
 fn find_kubelet(plan: &Plan, table: &ProgramTable<'_>) -> Option<Program> {
-    table.list_programs(table.nearest_survey(plan.line.minor)?.minor).remove("kubelet")
+    table.list_programs(table.surveyed.find_nearest(plan.line.minor)?.minor).remove("kubelet")
 }
 
 fn refuse_flag(name: &str, plan: &Plan, table: &ProgramTable<'_>, program: &Program) -> Finding {
-    let known = table.programs.get("kubelet").into_iter().flat_map(|kubelet| &kubelet.flags);
-    let last = known.filter(|flag| flag.name == name).max_by_key(|flag| flag.since);
-    let newest = table.surveyed.iter().map(|survey| survey.minor).max();
-    let instead = match last.and_then(|flag| Some((flag.since, flag.until.or(newest)?))) {
+    let known = table.flags.get("kubelet").into_iter().flatten();
+    let last = known.filter(|flags| flags.has_name(name)).max_by_key(|flags| flags.since);
+    let instead = match last.and_then(|flags| Some((flags.since, flags.until.or(table.surveyed.newest())?))) {
         Some((first, last)) => format!("leave it out: kubelets from {first} to {last} have it"),
         None => format_suggestion(name, program.flags.iter().map(String::as_str)),
     };

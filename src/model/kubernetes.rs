@@ -185,38 +185,45 @@ pub struct ProgramTable<'a> {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     pub source: String,
-    /// Lines whose programs were asked. Nothing is known of the programs of other lines.
-    pub surveyed: Vec<Survey>,
+    pub surveyed: Surveys,
     /// `kubelet`, `kube-proxy`, `kubeadm join`, …
     #[serde(borrow)]
-    pub programs: BTreeMap<Cow<'a, str>, ProgramEntries<'a>>,
+    pub flags: BTreeMap<Cow<'a, str>, Vec<NameRange<'a>>>,
+    #[serde(borrow)]
+    pub feature_gates: Vec<GateList<'a>>,
     /// Fields of the configuration files' types.
     #[serde(borrow)]
-    pub configuration: BTreeMap<Cow<'a, str>, Vec<NameEntry<'a>>>,
+    pub configuration: BTreeMap<Cow<'a, str>, Vec<NameRange<'a>>>,
 }
 
 /// The surveyed lines alone, for who needs nothing else of the table.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SurveyList {
-    pub surveyed: Vec<Survey>,
+    pub surveyed: Surveys,
 }
 
-impl SurveyList {
+/// Lines whose programs were asked. Nothing is known of the programs of other lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Surveys(pub Vec<Survey>);
+
+impl Surveys {
     /// The release that was asked for a line.
     #[must_use]
-    pub fn survey(&self, minor: Minor) -> Option<&Survey> {
-        self.surveyed.iter().find(|survey| survey.minor == minor)
+    pub fn find(&self, minor: Minor) -> Option<&Survey> {
+        self.0.iter().find(|survey| survey.minor == minor)
     }
 
     /// The newest surveyed line that is not newer than `minor`.
     #[must_use]
-    pub fn nearest_survey(&self, minor: Minor) -> Option<&Survey> {
-        nearest_survey(&self.surveyed, minor)
+    pub fn find_nearest(&self, minor: Minor) -> Option<&Survey> {
+        self.0.iter().filter(|survey| survey.minor <= minor).max_by_key(|survey| survey.minor)
     }
-}
 
-fn nearest_survey(surveyed: &[Survey], minor: Minor) -> Option<&Survey> {
-    surveyed.iter().filter(|survey| survey.minor <= minor).max_by_key(|survey| survey.minor)
+    #[must_use]
+    pub fn newest(&self) -> Option<Minor> {
+        self.0.iter().map(|survey| survey.minor).max()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -227,47 +234,52 @@ pub struct Survey {
     pub release: Version,
 }
 
+/// Feature gates that the help of the same programs lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ProgramEntries<'a> {
+pub struct GateList<'a> {
+    pub programs: Vec<String>,
     #[serde(borrow)]
-    pub flags: Vec<NameEntry<'a>>,
-    /// Gates that its help lists.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    pub feature_gates: Vec<NameEntry<'a>>,
+    pub gates: Vec<NameRange<'a>>,
 }
 
-/// A name and the lines that have it. A name that vanishes and comes back has several entries.
+/// Names and the lines that have them. A name that vanishes and comes back is in several ranges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct NameEntry<'a> {
-    #[serde(borrow)]
-    pub name: Cow<'a, str>,
-    /// First line that has it; the first surveyed line stands for all before it.
+pub struct NameRange<'a> {
+    /// First line that has them; the first surveyed line stands for all before it.
     pub since: Minor,
-    /// Last line that has it; absent while the newest surveyed line has it.
+    /// Last line that has them; absent while the newest surveyed line has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Minor>,
+    #[serde(borrow)]
+    pub names: Vec<Name<'a>>,
 }
 
-impl NameEntry<'_> {
+/// A text of the file itself: serde borrows a `Cow` only where it is a field.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Name<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
+impl NameRange<'_> {
     #[must_use]
     pub fn holds(&self, minor: Minor) -> bool {
         self.since <= minor && self.until.is_none_or(|until| minor <= until)
     }
+
+    #[must_use]
+    pub fn has_name(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known.0 == name)
+    }
 }
 
-impl ProgramTable<'_> {
-    /// The release that was asked for a line.
-    #[must_use]
-    pub fn survey(&self, minor: Minor) -> Option<&Survey> {
-        self.surveyed.iter().find(|survey| survey.minor == minor)
-    }
-
-    /// The newest surveyed line that is not newer than `minor`.
-    #[must_use]
-    pub fn nearest_survey(&self, minor: Minor) -> Option<&Survey> {
-        nearest_survey(&self.surveyed, minor)
+impl<'a> ProgramTable<'a> {
+    /// The feature gates of a program, whatever the line.
+    pub fn list_gates(&self, program: &str) -> impl Iterator<Item = &NameRange<'a>> {
+        let lists = self.feature_gates.iter();
+        lists
+            .filter(move |list| list.programs.iter().any(|name| name == program))
+            .flat_map(|list| &list.gates)
     }
 
     /// The programs of a surveyed line; empty for other lines.
@@ -276,17 +288,16 @@ impl ProgramTable<'_> {
     /// program accepts it until it is removed.
     #[must_use]
     pub fn list_programs(&self, minor: Minor) -> BTreeMap<String, Program> {
-        let Some(survey) = self.survey(minor) else { return BTreeMap::new() };
-        let before = self.surveyed.iter().map(|survey| survey.minor).filter(|other| *other < minor).max();
-        let programs = self.programs.iter().map(|(name, entries)| {
-            let gates = entries
-                .feature_gates
-                .iter()
-                .filter(|gate| gate.holds(minor) || before.is_some_and(|before| gate.holds(before)));
+        let Some(survey) = self.surveyed.find(minor) else { return BTreeMap::new() };
+        let before = self.surveyed.0.iter().map(|survey| survey.minor).filter(|other| *other < minor).max();
+        let programs = self.flags.iter().map(|(name, flags)| {
+            let is_known = |gates: &&NameRange<'_>| {
+                gates.holds(minor) || before.is_some_and(|before| gates.holds(before))
+            };
             let program = Program {
                 version: survey.release.clone(),
-                flags: collect_names(entries.flags.iter().filter(|flag| flag.holds(minor))),
-                feature_gates: collect_names(gates),
+                flags: collect_names(flags.iter().filter(|flags| flags.holds(minor))),
+                feature_gates: collect_names(self.list_gates(name).filter(is_known)),
             };
             (name.clone().into_owned(), program)
         });
@@ -294,10 +305,11 @@ impl ProgramTable<'_> {
     }
 }
 
-fn collect_names<'a>(entries: impl Iterator<Item = &'a NameEntry<'a>>) -> Vec<String> {
-    let mut names: Vec<String> = entries.map(|entry| entry.name.clone().into_owned()).collect();
+fn collect_names<'a>(ranges: impl Iterator<Item = &'a NameRange<'a>>) -> Vec<String> {
+    let mut names: Vec<&str> = ranges.flat_map(|range| &range.names).map(|name| &*name.0).collect();
+    names.sort_unstable();
     names.dedup();
-    names
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// A Windows program of one line.

@@ -79,7 +79,7 @@ fn choose_latest(line: KubernetesLine, updated: Option<&Version>) -> (Kubernetes
 }
 
 fn find_newest_line(catalog: &Catalog) -> Result<KubernetesLine, ResolveError> {
-    match catalog.load_surveys()?.surveyed.iter().map(|survey| survey.minor).max() {
+    match catalog.load_surveys()?.newest() {
         Some(minor) => Ok(catalog.load_kubernetes_line(minor)?),
         None => Err(refuse_version(catalog, "stable")),
     }
@@ -137,11 +137,11 @@ fn describe_flaw(fix: &SecurityFix, minor: Minor, kubernetes: &Version) -> Strin
 
 /// A warning if the programs of the line were not surveyed: their command lines are not checked.
 fn check_survey(catalog: &Catalog, line: &KubernetesLine) -> Result<Option<Warning>, CatalogError> {
-    let table = catalog.load_surveys()?;
-    if table.survey(line.minor).is_some() {
+    let surveys = catalog.load_surveys()?;
+    if surveys.find(line.minor).is_some() {
         return Ok(None);
     }
-    let newest = match table.nearest_survey(line.minor) {
+    let newest = match surveys.find_nearest(line.minor) {
         Some(survey) => format!("the newest surveyed release is {}", survey.release),
         None => "no earlier line is surveyed".to_owned(),
     };

@@ -62,11 +62,11 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
 
 fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
-    let programs = catalog.load_surveys()?;
+    let surveys = catalog.load_surveys()?;
     let containerd = catalog.load_component("containerd")?;
     for minor in catalog.kubernetes_minors() {
         let line = catalog.load_kubernetes_line(minor)?;
-        let surveyed = programs.survey(minor).map(|survey| &survey.release);
+        let surveyed = surveys.find(minor).map(|survey| &survey.release);
         let windows: Vec<&str> = line.windows.iter().map(|windows| windows.value.as_str()).collect();
         let runtimes: Vec<&str> = line.runtimes.iter().map(|runtime| runtime.name.as_str()).collect();
         let access: Vec<&str> = line.host_access.iter().map(|access| access.name.as_str()).collect();

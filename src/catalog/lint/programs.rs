@@ -1,7 +1,9 @@
 //! The survey of the Kubernetes programs.
 
+use std::collections::BTreeMap;
+
 use crate::catalog::PROGRAMS;
-use crate::model::kubernetes::{NameEntry, ProgramTable};
+use crate::model::kubernetes::{NameRange, ProgramTable};
 use crate::model::line::Minor;
 
 use super::Report;
@@ -15,59 +17,70 @@ pub(super) fn lint_programs(report: &mut Report<'_>) {
 
 fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
     let known = report.catalog.kubernetes_minors();
-    for survey in &table.surveyed {
+    for survey in &table.surveyed.0 {
         if Minor::from_release(&survey.release) != Some(survey.minor) || !known.contains(&survey.minor) {
             let message =
                 format!("surveyed: {} is no release of a known line {}", survey.release, survey.minor);
             report.add_error("dangling-reference", PROGRAMS, message);
         }
     }
-    if !table.surveyed.is_sorted_by(|a, b| a.minor < b.minor) {
+    if !table.surveyed.0.is_sorted_by(|a, b| a.minor < b.minor) {
         report.add_error("order", PROGRAMS, "surveyed lines are not ascending".to_owned());
     }
-    for minor in known.iter().filter(|minor| table.survey(**minor).is_none()) {
+    for minor in known.iter().filter(|minor| table.surveyed.find(**minor).is_none()) {
         let message = format!(
             "the programs of Kubernetes {minor} are not surveyed: their flags, feature gates and configuration \
              fields are not checked"
         );
         report.add_warning("not-surveyed", PROGRAMS, message);
     }
-    for (name, program) in &table.programs {
-        lint_names(report, table, &format!("{name} flags"), &program.flags);
-        lint_names(report, table, &format!("{name} feature gates"), &program.feature_gates);
+    for (name, flags) in &table.flags {
+        lint_ranges(report, table, &format!("{name} flags"), flags.iter().collect());
+        lint_ranges(report, table, &format!("{name} feature gates"), table.list_gates(name).collect());
     }
     for (name, fields) in &table.configuration {
-        lint_names(report, table, name, fields);
+        lint_ranges(report, table, name, fields.iter().collect());
+    }
+    for program in table.feature_gates.iter().flat_map(|list| &list.programs) {
+        if !table.flags.contains_key(program.as_str()) {
+            let message = format!("featureGates: {program} has no list of flags");
+            report.add_error("dangling-reference", PROGRAMS, message);
+        }
     }
 }
 
-/// Names are sorted, and the ranges of one name are surveyed lines, ascending, without overlap.
-fn lint_names(report: &mut Report<'_>, table: &ProgramTable<'_>, list: &str, entries: &[NameEntry<'_>]) {
-    for entry in entries {
-        let bounds = [Some(entry.since), entry.until];
-        if bounds.iter().flatten().any(|minor| table.survey(*minor).is_none()) {
-            let message =
-                format!("{list}: {}: a range starts or ends with a line that is not surveyed", entry.name);
+/// Ranges are of surveyed lines, their names sorted, and no name is in two ranges that overlap.
+fn lint_ranges(
+    report: &mut Report<'_>,
+    table: &ProgramTable<'_>,
+    list: &str,
+    mut ranges: Vec<&NameRange<'_>>,
+) {
+    for range in &ranges {
+        let label = format!("{list} since {}", range.since);
+        let bounds = [Some(range.since), range.until];
+        if bounds.iter().flatten().any(|minor| table.surveyed.find(*minor).is_none()) {
+            let message = format!("{label}: the range starts or ends with a line that is not surveyed");
             report.add_error("dangling-reference", PROGRAMS, message);
         }
-        if entry.until.is_some_and(|until| until < entry.since) {
-            let message = format!("{list}: {}: `until` is before `since`", entry.name);
+        if range.until.is_some_and(|until| until < range.since) {
+            let message = format!("{label}: `until` is before `since`");
             report.add_error("missing-range", PROGRAMS, message);
         }
-    }
-    for pair in entries.windows(2) {
-        let [first, second] = pair else { continue };
-        if first.name > second.name {
-            report.add_error(
-                "order",
-                PROGRAMS,
-                format!("{list}: {} stands after {}", second.name, first.name),
-            );
+        for pair in range.names.windows(2).filter(|pair| pair[0] >= pair[1]) {
+            let message = format!("{label}: {} stands after {}", pair[1].0, pair[0].0);
+            report.add_error("order", PROGRAMS, message);
         }
-        let is_later = first.until.is_some_and(|until| until < second.since);
-        if first.name == second.name && !is_later {
-            let message = format!("{list}: {}: ranges overlap", first.name);
-            report.add_error("overlapping-ranges", PROGRAMS, message);
+    }
+    ranges.sort_by_key(|range| range.since);
+    let mut last: BTreeMap<&str, &NameRange<'_>> = BTreeMap::new();
+    for range in ranges {
+        for name in &range.names {
+            let before = last.insert(&name.0, range);
+            if before.is_some_and(|before| before.until.is_none_or(|until| until >= range.since)) {
+                let message = format!("{list}: {}: ranges overlap", name.0);
+                report.add_error("overlapping-ranges", PROGRAMS, message);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::acquire::KnownKey;
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
-use crate::model::kubernetes::{KubernetesLine, NameEntry};
+use crate::model::kubernetes::{KubernetesLine, NameRange};
 use crate::model::plan::Plan;
 use crate::model::windows::RegistrySetting;
 use crate::render::load_target;
@@ -128,26 +128,26 @@ pub(super) fn find_program_name(trees: &Trees, name: &str) -> Result<Option<Vec<
     let table = trees.catalog.load_programs()?;
     let name = normalize_name(name);
     let mut found = Vec::new();
-    let mut collect = |kind: &'static str, program: &str, entries: &[NameEntry<'_>]| {
-        for entry in entries.iter().filter(|entry| entry.name.to_lowercase() == name) {
-            let until = entry.until.map_or_else(String::new, |until| format!(" to {until}"));
+    let mut collect = |kind: &'static str, program: &str, range: &NameRange<'_>| {
+        for known in range.names.iter().filter(|known| known.0.to_lowercase() == name) {
+            let until = range.until.map_or_else(String::new, |until| format!(" to {until}"));
             found.push(Explanation {
                 kind,
-                name: entry.name.to_string(),
+                name: known.0.to_string(),
                 lines: vec![
-                    format!("{program}: Kubernetes {}{until}", entry.since),
+                    format!("{program}: Kubernetes {}{until}", range.since),
                     "not set by imagegen".to_owned(),
                 ],
                 source: table.source.clone(),
             });
         }
     };
-    for (program, entries) in &table.programs {
-        collect("flag", program, &entries.flags);
-        collect("gate", program, &entries.feature_gates);
+    for (program, flags) in &table.flags {
+        flags.iter().for_each(|range| collect("flag", program, range));
+        table.list_gates(program).for_each(|range| collect("gate", program, range));
     }
-    for (configuration, entries) in &table.configuration {
-        collect("field", configuration, entries);
+    for (configuration, fields) in &table.configuration {
+        fields.iter().for_each(|range| collect("field", configuration, range));
     }
     Ok((!found.is_empty()).then_some(found))
 }
