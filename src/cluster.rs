@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
+use crate::diagnostic::{Classify, ErrorClass, Finding, Refusal};
 use crate::guest::GuestError;
 use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::names::format_suggestion;
@@ -52,8 +52,8 @@ pub enum ClusterError {
     Catalog(#[from] CatalogError),
     #[error(transparent)]
     Flags(#[from] GuestError),
-    #[error("the input cannot be used:{}", format_findings(.0))]
-    Refused(Vec<Finding>),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     #[error("{file}: {message}")]
     Template { file: String, message: String },
 }
@@ -63,14 +63,14 @@ impl Classify for ClusterError {
         match self {
             Self::Catalog(error) => error.class(),
             Self::Flags(error) => error.class(),
-            Self::Refused(_) => ErrorClass::Selection,
+            Self::Refused(error) => error.class(),
             Self::Template { .. } => ErrorClass::Render,
         }
     }
 
     fn remedies(&self) -> Vec<String> {
         match self {
-            Self::Refused(findings) => list_remedies(findings),
+            Self::Refused(error) => error.remedies(),
             Self::Catalog(_) | Self::Flags(_) | Self::Template { .. } => Vec::new(),
         }
     }
@@ -135,7 +135,7 @@ pub fn render_manifests(
     network::check_network(input, plan, &mut problems);
     let facts = collect_facts(input, plan, catalog, &index, paths, &mut problems)?;
     if !problems.is_empty() {
-        return Err(ClusterError::Refused(problems));
+        return Err(Refusal { summary: "the input cannot be used", findings: problems }.into());
     }
     let renderer = Renderer::new(&facts);
     files

@@ -211,6 +211,9 @@ pub struct Finding {
     pub remedy: String,
     /// Where the rule comes from. May be empty.
     pub source: String,
+    /// The file to change, if it is not the subject. May be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub file: String,
 }
 
 impl Finding {
@@ -223,6 +226,7 @@ impl Finding {
             message: message.into(),
             remedy: remedy.into(),
             source: String::new(),
+            file: String::new(),
         }
     }
 
@@ -232,17 +236,25 @@ impl Finding {
     }
 
     #[must_use]
+    pub fn with_file(self, file: impl Into<String>) -> Self {
+        Self { file: file.into(), ..self }
+    }
+
+    #[must_use]
     pub fn with_source(self, source: impl Into<String>) -> Self {
         Self { source: source.into(), ..self }
     }
 }
 
-/// `subject: message [code] (source: …)`
+/// `subject (file): message [code] (source: …)`
 impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = self.message.to_lowercase().contains(&self.subject.to_lowercase());
-        if !known {
-            write!(formatter, "{}: ", self.subject)?;
+        match (known, self.file.is_empty()) {
+            (true, true) => {}
+            (true, false) => write!(formatter, "{}: ", self.file)?,
+            (false, true) => write!(formatter, "{}: ", self.subject)?,
+            (false, false) => write!(formatter, "{} ({}): ", self.subject, self.file)?,
         }
         write!(formatter, "{} [{}]", self.message, self.code)?;
         if self.source.is_empty() { Ok(()) } else { write!(formatter, " (source: {})", self.source) }
@@ -255,6 +267,25 @@ pub fn format_findings(findings: &[Finding]) -> String {
     match findings {
         [only] => format!(" {only}"),
         many => many.iter().map(|finding| format!("\n  {finding}")).collect(),
+    }
+}
+
+/// Something that a stage does not do, with every reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{summary}:{}", format_findings(.findings))]
+pub struct Refusal {
+    /// `the image cannot be built`
+    pub summary: &'static str,
+    pub findings: Vec<Finding>,
+}
+
+impl Classify for Refusal {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        list_remedies(&self.findings)
     }
 }
 

@@ -15,8 +15,8 @@ mod yaml;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
+use crate::catalog::Catalog;
+use crate::diagnostic::{Finding, Refusal, Result};
 use crate::model::plan::Plan;
 use crate::model::secret::Secret;
 
@@ -105,25 +105,10 @@ pub struct Secrets {
     pub kubeconfig: Option<Secret>,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum JoinError {
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
-    #[error("the input cannot be used:{}", format_findings(.0))]
-    Refused(Vec<Finding>),
-}
-
-impl Classify for JoinError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-
-    fn remedies(&self) -> Vec<String> {
-        match self {
-            Self::Catalog(error) => error.remedies(),
-            Self::Refused(findings) => list_remedies(findings),
-        }
-    }
+/// Join data that cannot be made.
+#[must_use]
+pub fn refuse_input(findings: Vec<Finding>) -> Refusal {
+    Refusal { summary: "the input cannot be used", findings }
 }
 
 /// The finished data.
@@ -147,13 +132,13 @@ pub fn build_join_data(
     plan: &Plan,
     catalog: &Catalog,
     places: &Places,
-) -> Result<JoinData, JoinError> {
+) -> Result<JoinData> {
     let mut problems = Vec::new();
     let node = check::check_node(input, secrets, form, &mut problems);
     let arguments = kubelet::collect_arguments(input, plan, catalog, &mut problems)?;
     let api = plan.line.kubeadm_api.last().cloned().unwrap_or_default();
     if !problems.is_empty() {
-        return Err(JoinError::Refused(problems));
+        return Err(refuse_input(problems).into());
     }
     if form == Form::Capi {
         let content = capi::template(&node, &arguments, plan.runtime, plan.host_access, places);

@@ -12,7 +12,7 @@ mod fold;
 mod history;
 mod inbox;
 mod ports;
-mod problem;
+mod rule;
 mod rules;
 mod sddl;
 mod state;
@@ -21,9 +21,10 @@ mod text;
 pub use compare::{Difference, compare_machines};
 pub use expect::{Expectations, LaterFile, PortUse};
 pub use fold::{fold_resources, start_machine};
-pub use problem::{Problem, Rule};
+pub use rule::Rule;
 pub use state::{Machine, Origin, Placed, Port, Present, PresentFile, SCHEMA};
 
+use crate::diagnostic::Finding;
 use crate::model::resource::Resource;
 
 /// A machine and what is wrong with it.
@@ -31,7 +32,7 @@ use crate::model::resource::Resource;
 pub struct Prediction {
     pub machine: Machine,
     /// By rule, then in the order of the plan.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Finding>,
 }
 
 /// The machine that the resources make, applied in their order.

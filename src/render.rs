@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::embedded::{Tree, sha256_hex};
 use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
@@ -58,24 +58,17 @@ pub enum RenderError {
     Template { file: String, message: String },
     #[error("payload.zip: {0}")]
     Payload(#[from] zip::result::ZipError),
-    #[error("the predicted machine could not work:{}", format_problems(.0))]
-    Machine(Vec<crate::machine::Problem>),
+    #[error("the predicted machine could not work:{}", format_findings(.0))]
+    Machine(Vec<Finding>),
 }
 
 impl Classify for RenderError {
     fn class(&self) -> ErrorClass {
         ErrorClass::Render
     }
-}
 
-fn format_problems(problems: &[crate::machine::Problem]) -> String {
-    problems.iter().map(|problem| format!("\n  {problem}")).collect()
-}
-
-impl RenderError {
-    #[must_use]
-    pub fn hints(&self) -> Vec<String> {
-        Vec::new()
+    fn remedies(&self) -> Vec<String> {
+        if let Self::Machine(findings) = self { list_remedies(findings) } else { Vec::new() }
     }
 }
 

@@ -20,7 +20,7 @@ mod variables;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::Finding;
+use crate::diagnostic::{Finding, Result};
 use crate::embedded::sha256_hex;
 use crate::model::json;
 use crate::model::kubernetes::KubernetesLine;
@@ -34,7 +34,7 @@ use crate::model::windows::WindowsRelease;
 
 pub use artifacts::{Platform, plan_artifact, plan_tool};
 use image::ImageNames;
-pub use refusal::ResolveError;
+pub use refusal::refuse_image;
 
 /// The name under which an update knows everything that has Kubernetes' own version.
 pub const KUBERNETES: &str = "kubernetes";
@@ -62,7 +62,7 @@ pub fn resolve_selection(
     packer: &Version,
     selection: &ImageDefinition,
     surroundings: &Surroundings,
-) -> Result<Plan, ResolveError> {
+) -> Result<Plan> {
     let updated = &surroundings.updated;
     let (line, kubernetes, mut warnings) =
         kubernetes::choose_kubernetes(catalog, selection.kubernetes.as_deref(), updated.get(KUBERNETES))?;
@@ -128,7 +128,7 @@ pub fn resolve_selection(
     let minimum_revision =
         choices::minimum_revision(&target, &windows, &situation, &features, &variables, &mut refusals);
     if !refusals.is_empty() {
-        return Err(ResolveError::Refused(refusals));
+        return Err(refuse_image(refusals).into());
     }
     warnings.extend(kubernetes::check_line(catalog, &line, &kubernetes)?);
     warnings.extend(floating::warn_floating(&target, &chosen.selectors, &variables));
@@ -214,11 +214,7 @@ fn complete_selection(
     }
 }
 
-fn check_rules(
-    catalog: &Catalog,
-    situation: &Situation,
-    refusals: &mut Vec<Finding>,
-) -> Result<(), ResolveError> {
+fn check_rules(catalog: &Catalog, situation: &Situation, refusals: &mut Vec<Finding>) -> Result<()> {
     for rule in catalog.load_rules()?.refusals {
         let components = rule.components.iter().all(|(name, range)| {
             situation.components.get(name).is_some_and(|version| range.contains(version))

@@ -195,7 +195,7 @@ pub fn resolve_updated_plan(
         updated,
         own_files: trees.own_files.clone(),
     };
-    Ok(resolve_selection(&trees.catalog, target, &packer, definition, &surroundings)?)
+    resolve_selection(&trees.catalog, target, &packer, definition, &surroundings)
 }
 
 /// A plan for what depends on the nodes and not on where their image is built.

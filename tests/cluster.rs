@@ -122,7 +122,7 @@ fn cases() -> Vec<Case> {
                     input,
                     files,
                 }),
-                Err(ClusterError::Refused(problems)) => {
+                Err(ClusterError::Refused(imagegen::diagnostic::Refusal { findings: problems, .. })) => {
                     let codes: Vec<&str> = problems.iter().map(|problem| problem.code.as_str()).collect();
                     assert_eq!(codes, ["source-address-unknown"], "{minor} {access} {cni}");
                     refused.insert((access, cni.to_owned()));

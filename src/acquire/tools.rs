@@ -10,7 +10,7 @@ use crate::io::fs::{self, FileError};
 use crate::io::store::Store;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPlugin};
 use crate::model::version::Version;
-use crate::resolve::{Platform, ResolveError, plan_tool};
+use crate::resolve::{Platform, plan_tool, refuse_image};
 use crate::trust::check_artifact;
 use crate::verify::ProofError;
 use crate::verify::archive::{self, Limits, Wanted};
@@ -55,7 +55,7 @@ pub fn plan_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
         .map(|(name, version)| {
             let planned = trees.catalog.load_component(&name).map_err(Error::from).and_then(|component| {
                 plan_tool(&component, version, Platform::host(), &plan.selection.overrides)
-                    .map_err(|refusal| ResolveError::Refused(vec![refusal]).into())
+                    .map_err(|refusal| refuse_image(vec![refusal]).into())
             });
             (name, version, planned)
         })

@@ -5,8 +5,8 @@ use crate::model::kubernetes::{Program, ProgramTable};
 use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
 
-use super::{JoinError, JoinInput};
-use crate::diagnostic::Finding;
+use super::JoinInput;
+use crate::diagnostic::{Finding, Result};
 
 /// Flags that kubeadm or a field of the input sets: giving them twice means that one is lost.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -20,7 +20,7 @@ pub(super) fn collect_arguments(
     plan: &Plan,
     catalog: &Catalog,
     problems: &mut Vec<Finding>,
-) -> Result<Vec<(String, String)>, JoinError> {
+) -> Result<Vec<(String, String)>> {
     let mut arguments: Vec<(String, String)> = Vec::new();
     let fixed = list_fixed_flags(plan, catalog)?;
     for text in &input.kubelet_args {
@@ -37,7 +37,7 @@ pub(super) fn collect_arguments(
 }
 
 /// Flags that the image's service starts with already, by name.
-fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>, JoinError> {
+fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>> {
     let situation = plan.situation();
     let rules = catalog.load_flags()?.flags.into_iter().filter(|rule| {
         rule.program == "kubelet" && rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when)
@@ -50,7 +50,7 @@ fn parse_argument(
     plan: &Plan,
     catalog: &Catalog,
     fixed: &[String],
-) -> Result<Result<(String, String), Finding>, JoinError> {
+) -> Result<Result<(String, String), Finding>> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         let message = format!("the kubelet argument `{text}` has no value");
         return Ok(Err(Finding::new("argument-format", message, "write it as NAME=VALUE, without dashes")));

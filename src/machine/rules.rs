@@ -11,12 +11,13 @@ mod sealing;
 mod security;
 mod services;
 
+use crate::diagnostic::Finding;
 use crate::model::paths;
 use crate::model::resource::Resource;
 
 use super::expect::Expectations;
 use super::history::History;
-use super::problem::{Problem, Rule};
+use super::rule::Rule;
 use super::state::{Machine, Origin};
 
 pub(super) struct Context<'a> {
@@ -61,19 +62,19 @@ pub(super) fn find_problems(
     resources: &[Resource],
     machine: &Machine,
     expectations: &Expectations<'_>,
-) -> Vec<Problem> {
+) -> Vec<Finding> {
     let history = History::from_resources(resources, expectations.platform);
     let context = Context { resources, machine, history, expectations };
     let mut problems = Problems { found: Vec::new(), step_file: expectations.step_file };
     for check in CHECKS {
         check(&context, &mut problems);
     }
-    problems.found.sort_by_key(|problem| problem.rule);
+    problems.found.sort_by(|a, b| a.code.cmp(&b.code));
     problems.found
 }
 
 pub(super) struct Problems<'a> {
-    found: Vec<Problem>,
+    found: Vec<Finding>,
     step_file: &'a dyn Fn(&str) -> String,
 }
 
@@ -81,13 +82,8 @@ impl Problems<'_> {
     fn add_problem(&mut self, rule: Rule, by: &impl Subject, message: String, remedy: &str) {
         let step = by.step();
         let step_file = if step.is_empty() { String::new() } else { (self.step_file)(step) };
-        self.found.push(Problem {
-            rule,
-            resource: by.resource().to_owned(),
-            step_file,
-            message,
-            remedy: remedy.to_owned(),
-        });
+        let finding = Finding::new(rule.to_string(), message, remedy);
+        self.found.push(finding.with_subject(by.resource()).with_file(step_file));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::catalog::Catalog;
-use crate::diagnostic::Finding;
+use crate::diagnostic::{Finding, Result};
 use crate::model::choice::{HostAccess, Runtime};
 use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
@@ -14,7 +14,7 @@ use crate::model::target::{Plugin, Start, Target};
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
-use super::refusal::{self, ResolveError};
+use super::refusal;
 
 pub(super) fn choose_windows(
     catalog: &Catalog,
@@ -22,7 +22,7 @@ pub(super) fn choose_windows(
     kubernetes: &Version,
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
-) -> Result<WindowsRelease, ResolveError> {
+) -> Result<WindowsRelease> {
     let supported: Vec<&str> = line
         .windows
         .iter()
@@ -84,7 +84,7 @@ pub(super) fn choose_host_access(
     runtime: Runtime,
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
-) -> Result<HostAccess, ResolveError> {
+) -> Result<HostAccess> {
     let fits = |name: &str| !(runtime == Runtime::Docker && name == HostAccess::Hostprocess.as_str());
     let default = line
         .host_access

@@ -1,21 +1,19 @@
 //! Parts of a selection beside its choices: optional features, files, mirrors, versions of Packer.
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::Finding;
+use crate::diagnostic::{Finding, Result};
 use crate::model::feature::Feature;
 use crate::model::names::format_suggestion;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::url::{HttpUrl, is_loopback};
 
-use super::refusal::ResolveError;
-
 /// The selected features, in the order of the catalog.
 pub(super) fn choose_features(
     catalog: &Catalog,
     situation: &Situation,
     refusals: &mut Vec<Finding>,
-) -> Result<Vec<Feature>, ResolveError> {
+) -> Result<Vec<Feature>> {
     let known = catalog.load_features()?;
     for name in &situation.features {
         if !known.iter().any(|feature| feature.name == *name) {
@@ -89,7 +87,7 @@ pub(super) fn check_packer_versions(
     catalog: &Catalog,
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
-) -> Result<(), ResolveError> {
+) -> Result<()> {
     let Some(choice) = &selection.packer else { return Ok(()) };
     let packer = choice.version.iter().map(|version| ("packer".to_owned(), version));
     let plugins = choice.plugins.iter().map(|(name, version)| (format!("packer-plugin-{name}"), version));

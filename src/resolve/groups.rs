@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::Catalog;
-use crate::diagnostic::Finding;
+use crate::diagnostic::{Finding, Result};
 use crate::model::component::Component;
 use crate::model::kubernetes::{ComponentChoice, KubernetesLine};
 use crate::model::overrides::is_prefix;
@@ -14,7 +14,6 @@ use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::version::Version;
 
-use super::refusal::ResolveError;
 use super::{artifacts, overrides};
 
 /// The version of a component that the user or the line wants. An update counts where it is newer
@@ -46,7 +45,7 @@ pub(super) fn choose_groups(
     inputs: Inputs<'_>,
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
-) -> Result<Vec<PlannedGroup>, ResolveError> {
+) -> Result<Vec<PlannedGroup>> {
     let Inputs { catalog, situation, network, selection, .. } = inputs;
     let contents = with_own_contents(inputs, catalog.load_contents()?.groups)?;
     let mut used = BTreeSet::new();
@@ -111,7 +110,7 @@ fn warn_of_lack(group: &Group) -> Option<Warning> {
 }
 
 /// Groups of the catalog, and of components without a group those that the network or the user names.
-fn with_own_contents(inputs: Inputs<'_>, mut groups: Vec<Group>) -> Result<Vec<Group>, ResolveError> {
+fn with_own_contents(inputs: Inputs<'_>, mut groups: Vec<Group>) -> Result<Vec<Group>> {
     let named = inputs.network.components.iter().chain(inputs.selection.components.keys());
     for name in named {
         let is_in = |group: &Group| {
@@ -138,7 +137,7 @@ fn choose_group(
     group: &Group,
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
-) -> Result<Option<PlannedGroup>, ResolveError> {
+) -> Result<Option<PlannedGroup>> {
     let Inputs { catalog, line, situation, selection, updated, .. } = inputs;
     let mut best: Option<Alternative> = None;
     let mut refused = Vec::new();
@@ -149,7 +148,7 @@ fn choose_group(
             .iter()
             .filter(|part| situation.holds(&part.when))
             .map(|part| plan_part(inputs, part, &mut said, &mut found))
-            .collect::<Result<Option<Vec<_>>, ResolveError>>()?;
+            .collect::<Result<Option<Vec<_>>>>()?;
         match planned {
             Some(artifacts) if found.is_empty() => {
                 let overridden =
@@ -201,7 +200,7 @@ fn plan_part(
     part: &Part,
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
-) -> Result<Option<PlannedArtifact>, ResolveError> {
+) -> Result<Option<PlannedArtifact>> {
     let Inputs { catalog, line, situation, selection, updated, .. } = inputs;
     let component = catalog.load_component(&part.component)?;
     let choice = component.find_choice(line.minor);

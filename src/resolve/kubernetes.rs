@@ -1,14 +1,14 @@
 //! Which Kubernetes release a user means, and what is known to be wrong with it.
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::Finding;
+use crate::diagnostic::{Error, Finding, Result};
 use crate::model::kubernetes::{KubernetesLine, SecurityFix};
 use crate::model::line::Minor;
 use crate::model::names::find_closest_name;
 use crate::model::plan::Warning;
 use crate::model::version::Version;
 
-use super::ResolveError;
+use super::refuse_image;
 
 /// Resolves `1.20.0`, `1.20` (the latest release of the line) or `stable` (the latest release of the newest
 /// surveyed line, and the default). An update applies if the selection fixes no patch release.
@@ -16,7 +16,7 @@ pub(super) fn choose_kubernetes(
     catalog: &Catalog,
     asked: Option<&str>,
     updated: Option<&Version>,
-) -> Result<(KubernetesLine, Version, Vec<Warning>), ResolveError> {
+) -> Result<(KubernetesLine, Version, Vec<Warning>)> {
     let asked = asked.unwrap_or("stable");
     let asked = asked.strip_prefix('v').unwrap_or(asked);
     if asked == "stable" {
@@ -55,7 +55,7 @@ pub(super) fn choose_kubernetes(
             "choose `--k8s {}`, or `--k8s {minor}` and what upstream has by `imagegen lock --update kubernetes`",
             line.latest
         )).with_subject("kubernetes").with_source(&line.source);
-    Err(ResolveError::Refused(vec![refusal]))
+    Err(refuse_image(vec![refusal]).into())
 }
 
 /// The line's latest release, or a newer one that an update found.
@@ -78,14 +78,14 @@ fn choose_latest(line: KubernetesLine, updated: Option<&Version>) -> (Kubernetes
     (line, version, vec![warning])
 }
 
-fn find_newest_line(catalog: &Catalog) -> Result<KubernetesLine, ResolveError> {
+fn find_newest_line(catalog: &Catalog) -> Result<KubernetesLine> {
     match catalog.load_surveys()?.newest() {
         Some(minor) => Ok(catalog.load_kubernetes_line(minor)?),
         None => Err(refuse_version(catalog, "stable")),
     }
 }
 
-fn refuse_version(catalog: &Catalog, asked: &str) -> ResolveError {
+fn refuse_version(catalog: &Catalog, asked: &str) -> Error {
     let minors: Vec<String> = catalog.kubernetes_minors().iter().map(ToString::to_string).collect();
     let near = find_closest_name(asked, minors.iter().map(String::as_str).chain(["stable"]));
     let instead = match (near, minors.first(), minors.last()) {
@@ -99,7 +99,7 @@ fn refuse_version(catalog: &Catalog, asked: &str) -> ResolveError {
         Finding::new("kubernetes-unknown", format!("unknown Kubernetes version `{asked}`"), instead)
             .with_subject("kubernetes")
             .with_source(catalog.file_label("kubernetes"));
-    ResolveError::Refused(vec![refusal])
+    refuse_image(vec![refusal]).into()
 }
 
 /// What a reader must know of the line and of the release.

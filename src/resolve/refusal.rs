@@ -1,29 +1,14 @@
 //! Refusals: what cannot be built, why, and what can.
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
+use crate::diagnostic::{Finding, Refusal};
 use crate::model::choice::{HostAccess, Runtime};
 use crate::model::kubernetes::KubernetesLine;
 
-#[derive(Debug, thiserror::Error)]
-pub enum ResolveError {
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
-    #[error("the image cannot be built:{}", format_findings(.0))]
-    Refused(Vec<Finding>),
-}
-
-impl Classify for ResolveError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-
-    fn remedies(&self) -> Vec<String> {
-        match self {
-            Self::Catalog(error) => error.remedies(),
-            Self::Refused(findings) => list_remedies(findings),
-        }
-    }
+/// The image of a plan that cannot be built.
+#[must_use]
+pub fn refuse_image(findings: Vec<Finding>) -> Refusal {
+    Refusal { summary: "the image cannot be built", findings }
 }
 
 /// A runtime that the line does not run with has no version for it either: the reason stands alone, because

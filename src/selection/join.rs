@@ -11,7 +11,7 @@ use crate::cli::JoinDataArgs;
 use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
 use crate::embedded::sha256_hex;
 use crate::io::fs;
-use crate::join::{JoinError, JoinInput, Places, Secrets, Token};
+use crate::join::{JoinInput, Places, Secrets, Token, refuse_input};
 use crate::model::json;
 use crate::model::secret::Secret;
 
@@ -96,7 +96,7 @@ pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
     let token = text
         .map(|bytes| Token::parse(&String::from_utf8_lossy(&bytes)))
         .transpose()
-        .map_err(|problem| JoinError::Refused(vec![problem]))?;
+        .map_err(|problem| refuse_input(vec![problem]))?;
     let kubeconfig = args.discovery_kubeconfig.as_deref().map(fs::read_file).transpose()?.map(Secret::new);
     Ok(Secrets { token, kubeconfig })
 }

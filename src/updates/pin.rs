@@ -17,7 +17,7 @@ use crate::model::evidence::Verdict;
 use crate::model::json;
 use crate::model::policy::Policy;
 use crate::model::value::{FileDigest, PinAlgorithm};
-use crate::resolve::{ResolveError, plan_artifact};
+use crate::resolve::{plan_artifact, refuse_image};
 use crate::ui::{Downloads, Printer};
 
 use crate::acquire::Acquirer;
@@ -159,7 +159,7 @@ fn digest_published(
     printer: &Printer,
 ) -> Result<KnownDigests> {
     let (mut artifact, _) = plan_artifact(component, &args.version, &mirror_overrides(args.mirror.as_ref())?)
-        .map_err(|refusal| ResolveError::Refused(vec![refusal]))?;
+        .map_err(|refusal| refuse_image(vec![refusal]))?;
     // It is asked what it is, not whether it is what the catalog says.
     artifact.digests.clear();
     artifact.size = None;

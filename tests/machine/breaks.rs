@@ -235,10 +235,10 @@ fn each_break_is_reported() {
         let mut plan = Plan::good();
         breaks(&mut plan);
         let problems = plan.predict().problems;
-        assert!(problems.iter().any(|problem| problem.rule == *rule), "{rule}: {problems:?}");
-        report = problems
-            .iter()
-            .fold(format!("{report}# {rule}\n"), |report, problem| format!("{report}{problem}\n"));
+        assert!(problems.iter().any(|problem| problem.code == rule.to_string()), "{rule}: {problems:?}");
+        report = problems.iter().fold(format!("{report}# {rule}\n"), |report, problem| {
+            format!("{report}{problem}; {}\n", problem.remedy)
+        });
     }
     golden("machine/breaks.txt", &report);
 }

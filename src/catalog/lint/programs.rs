@@ -73,11 +73,11 @@ fn lint_ranges(
         }
     }
     ranges.sort_by_key(|range| range.since);
-    let mut last: BTreeMap<&str, &NameRange<'_>> = BTreeMap::new();
+    let mut before: BTreeMap<&str, &NameRange<'_>> = BTreeMap::new();
     for range in ranges {
         for name in &range.names {
-            let before = last.insert(&name.0, range);
-            if before.is_some_and(|before| before.until.is_none_or(|until| until >= range.since)) {
+            let earlier = before.insert(&name.0, range);
+            if earlier.is_some_and(|earlier| earlier.until.is_none_or(|until| until >= range.since)) {
                 let message = format!("{list}: {}: ranges overlap", name.0);
                 report.add_error("overlapping-ranges", PROGRAMS, message);
             }

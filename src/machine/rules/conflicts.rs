@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::model::resource::{DirectoryState, Identity, Resource, ResourceKind, Scope};
 
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::{Context, Problems};
 
 pub(super) fn check_resource_names(context: &Context<'_>, problems: &mut Problems<'_>) {

@@ -3,7 +3,7 @@
 use crate::model::resource::{AssertionCheck, Resource, ResourceKind, Service, ServiceState};
 
 use super::super::command::Command;
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::super::{fold, inbox};
 use super::{Context, Problems, Subject};
 

@@ -3,7 +3,7 @@
 use crate::model::paths;
 use crate::model::resource::{EnvironmentVariable, PathEntry, Service, Symlink};
 
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::{Context, Problems};
 
 /// The engine makes directories above a `directory` and above its own downloads only.

@@ -5,7 +5,7 @@ use crate::model::paths;
 use crate::model::resource::{RegistryValue, ResourceKind, Service, StartType};
 
 use super::super::command::{Command, list_argument_paths};
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::super::state::{Origin, Present};
 use super::{Context, Problems};
 

@@ -2,7 +2,7 @@
 
 use crate::model::resource::{RegistryData, ResourceKind};
 
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::super::sddl;
 use super::{Context, Problems};
 

@@ -8,7 +8,7 @@ use crate::model::resource::{
 use crate::model::value::Ports;
 
 use super::super::command::list_argument_paths;
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::{Context, Problems};
 
 const REMOVE: &str = "remove it in a resource of phase `seal` or `firstboot`";

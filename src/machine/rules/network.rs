@@ -4,7 +4,7 @@ use crate::model::paths;
 use crate::model::resource::{Direction, FirewallAction, FirewallRule, ResourceKind};
 
 use super::super::ports;
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::{Context, Problems, Target};
 
 pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {

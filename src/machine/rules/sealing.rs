@@ -3,7 +3,7 @@
 use crate::model::resource::{Ensure, EnsureUser, ResourceKind, WinrmTransport};
 use crate::model::step::Phase;
 
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::{Context, Problems, Target};
 
 pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {

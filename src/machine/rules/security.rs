@@ -8,7 +8,7 @@ use crate::model::resource::{PathEntry, ResourceKind, Service};
 
 use super::super::command::Command;
 use super::super::inbox::{self, Children};
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::super::sddl;
 use super::{Context, Problems};
 

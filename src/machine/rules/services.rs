@@ -6,7 +6,7 @@ use crate::model::resource::{AssertionCheck, Msi, ResourceKind, Service, StartTy
 
 use super::super::command::Command;
 use super::super::inbox;
-use super::super::problem::Rule;
+use super::super::rule::Rule;
 use super::super::state::Present;
 use super::{Context, Problems};
 

@@ -143,11 +143,17 @@ pub(super) fn find_program_name(trees: &Trees, name: &str) -> Result<Option<Vec<
         }
     };
     for (program, flags) in &table.flags {
-        flags.iter().for_each(|range| collect("flag", program, range));
-        table.list_gates(program).for_each(|range| collect("gate", program, range));
+        for range in flags {
+            collect("flag", program, range);
+        }
+        for range in table.list_gates(program) {
+            collect("gate", program, range);
+        }
     }
     for (configuration, fields) in &table.configuration {
-        fields.iter().for_each(|range| collect("field", configuration, range));
+        for range in fields {
+            collect("field", configuration, range);
+        }
     }
     Ok((!found.is_empty()).then_some(found))
 }

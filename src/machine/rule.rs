@@ -1,4 +1,4 @@
-//! What is wrong with a plan: which rule, which resource, in which file, and what to do.
+//! The rules of the machine model.
 
 use std::fmt;
 
@@ -87,28 +87,6 @@ impl fmt::Display for Rule {
             write!(formatter, "{}", character.to_ascii_lowercase())?;
         }
         Ok(())
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Problem {
-    pub rule: Rule,
-    /// The resource's name, or what the target brings (`target/<name>`).
-    pub resource: String,
-    /// Empty where no step is at fault.
-    pub step_file: String,
-    pub message: String,
-    pub remedy: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.rule, self.resource)?;
-        if !self.step_file.is_empty() {
-            write!(formatter, " ({})", self.step_file)?;
-        }
-        write!(formatter, ": {}; {}", self.message, self.remedy)
     }
 }
 
