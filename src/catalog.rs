@@ -13,7 +13,7 @@ use std::rc::Rc;
 use serde::Deserialize;
 
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::Tree;
+use crate::embedded::{OwnFile, Tree};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::{Feature, Features};
@@ -62,8 +62,8 @@ pub struct Trees {
     pub catalog: Catalog,
     pub packer: Tree,
     pub provisioners: Tree,
-    /// SHA-256 of targets and steps that the user brought.
-    pub own_files: Option<String>,
+    /// Targets, steps and components that the user brought: path → SHA-256.
+    pub own_files: BTreeMap<String, String>,
 }
 
 /// The catalog, over a tree of files.
@@ -77,6 +77,12 @@ impl Catalog {
     #[must_use]
     pub fn new(tree: Tree) -> Self {
         Self { tree, components: RefCell::default() }
+    }
+
+    /// The catalog with the user's component files over it.
+    #[must_use]
+    pub fn with_components(self, own: BTreeMap<String, OwnFile>) -> Self {
+        Self::new(self.tree.lay_over(own, |_| false))
     }
 
     #[must_use]
@@ -107,7 +113,7 @@ impl Catalog {
     /// What messages call a file of the catalog.
     #[must_use]
     pub fn file_label(&self, path: &str) -> String {
-        format!("{}/{path}", self.tree.label)
+        self.tree.file_label(path)
     }
 
     /// # Errors

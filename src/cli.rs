@@ -107,12 +107,18 @@ pub struct SourceArgs {
     pub manifests: Option<PathBuf>,
 
     /// Directory of your own targets, one folder each; a folder with the name of a built-in target replaces it.
+    /// Repeatable.
     #[arg(long, global = true, value_name = "DIR")]
-    pub targets: Option<PathBuf>,
+    pub targets: Vec<PathBuf>,
 
-    /// Directory of your own steps: files `NNN-ID.json`, and the folder `templates`.
+    /// Directory of your own steps: files `NNN-ID.json`, the files that they name, and the folder `templates`; a step
+    /// with the id of a built-in step replaces it. Repeatable.
     #[arg(long, global = true, value_name = "DIR")]
-    pub steps: Option<PathBuf>,
+    pub steps: Vec<PathBuf>,
+
+    /// Directory of your own component files `NAME.json`, beside those of the catalog. Repeatable.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub component_files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,7 +3,7 @@
 //! A tree may be replaced by files that were read from a directory; whoever uses a tree cannot
 //! tell the difference.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aws_lc_rs::digest;
 use serde::Deserialize;
@@ -22,6 +22,23 @@ pub struct Tree {
     /// What messages call it: `manifests`, or the directory it was read from.
     pub label: String,
     files: Files,
+    over: Overlay,
+}
+
+/// Files of the user in the place of others and beside them.
+#[derive(Debug, Clone, Default)]
+struct Overlay {
+    files: BTreeMap<String, OwnFile>,
+    /// Files that are no longer there.
+    hidden: BTreeSet<String>,
+}
+
+/// A file that the user brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnFile {
+    /// Path by which the user knows it.
+    pub label: String,
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Debug, Clone)]
@@ -33,32 +50,64 @@ enum Files {
 impl Tree {
     #[must_use]
     pub fn embedded_manifests() -> Self {
-        Self { label: "manifests".to_owned(), files: Files::Embedded(MANIFESTS) }
+        Self::new("manifests".to_owned(), Files::Embedded(MANIFESTS))
     }
 
     #[must_use]
     pub fn embedded_packer() -> Self {
-        Self { label: "packer".to_owned(), files: Files::Embedded(PACKER) }
+        Self::new("packer".to_owned(), Files::Embedded(PACKER))
     }
 
     #[must_use]
     pub fn embedded_provisioners() -> Self {
-        Self { label: "provisioners".to_owned(), files: Files::Embedded(PROVISIONERS) }
+        Self::new("provisioners".to_owned(), Files::Embedded(PROVISIONERS))
     }
 
     #[must_use]
     pub fn from_files(label: String, files: BTreeMap<String, Vec<u8>>) -> Self {
-        Self { label, files: Files::Loaded(files) }
+        Self::new(label, Files::Loaded(files))
+    }
+
+    fn new(label: String, files: Files) -> Self {
+        Self { label, files, over: Overlay::default() }
+    }
+
+    /// The tree with the user's files over it, and without the files of which `hides` holds.
+    #[must_use]
+    pub fn lay_over(mut self, own: BTreeMap<String, OwnFile>, hides: impl Fn(&str) -> bool) -> Self {
+        let hidden: Vec<String> = self.paths().filter(|path| hides(path)).map(str::to_owned).collect();
+        self.over.files.retain(|path, _| !hidden.contains(path));
+        self.over.hidden.extend(hidden);
+        self.over.files.extend(own);
+        self
+    }
+
+    /// The user's files: path in the tree → file.
+    #[must_use]
+    pub fn own_files(&self) -> &BTreeMap<String, OwnFile> {
+        &self.over.files
+    }
+
+    /// What messages call a file.
+    #[must_use]
+    pub fn file_label(&self, path: &str) -> String {
+        self.over.files.get(path).map_or_else(|| format!("{}/{path}", self.label), |own| own.label.clone())
     }
 
     /// Whether these are the files that the program carries.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
-        matches!(self.files, Files::Embedded(_))
+        matches!(self.files, Files::Embedded(_)) && self.over.files.is_empty() && self.over.hidden.is_empty()
     }
 
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&[u8]> {
+        if let Some(own) = self.over.files.get(path) {
+            return Some(&own.bytes);
+        }
+        if self.over.hidden.contains(path) {
+            return None;
+        }
         match &self.files {
             Files::Embedded(files) => {
                 let index = files.binary_search_by_key(&path, |(path, _)| path).ok()?;
@@ -76,10 +125,10 @@ impl Tree {
         &'a self,
         path: &str,
     ) -> Result<Option<T>, JsonError> {
-        let file = format!("{}/{path}", self.label);
+        let file = self.file_label(path);
         let parse = match self.files {
-            Files::Embedded(_) => json::parse_embedded,
-            Files::Loaded(_) => json::parse_json,
+            Files::Embedded(_) if !self.over.files.contains_key(path) => json::parse_embedded,
+            Files::Embedded(_) | Files::Loaded(_) => json::parse_json,
         };
         self.get(path).map(|bytes| parse(&file, bytes)).transpose()
     }
@@ -87,24 +136,30 @@ impl Tree {
     /// Every file by its path.
     #[must_use]
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        match &self.files {
-            Files::Embedded(files) => {
-                files.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec())).collect()
-            }
-            Files::Loaded(files) => files.clone(),
-        }
+        self.paths().filter_map(|path| Some((path.to_owned(), self.get(path)?.to_vec()))).collect()
     }
 
-    /// Paths below `folder`, sorted, without the folder's name.
-    fn paths_below<'a>(&'a self, folder: &'a str) -> Box<dyn Iterator<Item = &'a str> + 'a> {
+    /// Every path, sorted.
+    fn paths(&self) -> impl Iterator<Item = &str> {
         let paths: Box<dyn Iterator<Item = &str>> = match &self.files {
             Files::Embedded(files) => Box::new(files.iter().map(|(path, _)| *path)),
             Files::Loaded(files) => Box::new(files.keys().map(String::as_str)),
         };
-        if folder.is_empty() {
-            return paths;
+        let own = self.over.files.keys().map(String::as_str);
+        let mut all: Vec<&str> = paths.filter(|path| !self.over.hidden.contains(*path)).chain(own).collect();
+        if !self.over.files.is_empty() {
+            all.sort_unstable();
+            all.dedup();
         }
-        Box::new(paths.filter_map(move |path| path.strip_prefix(folder)?.strip_prefix('/')))
+        all.into_iter()
+    }
+
+    /// Paths below `folder`, sorted, without the folder's name.
+    fn paths_below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a str> {
+        self.paths().filter_map(move |path| match folder {
+            "" => Some(path),
+            folder => path.strip_prefix(folder)?.strip_prefix('/'),
+        })
     }
 
     /// Paths directly inside `folder`, sorted.

@@ -3,6 +3,7 @@
 //! Steps are data; their values are expressions over the plan's facts, rendered one value at a
 //! time after the JSON was parsed, so that a value can never become structure.
 
+mod certificate;
 mod facts;
 mod flags;
 mod render;
@@ -25,7 +26,7 @@ use serde::Deserialize as _;
 
 pub use facts::collect_facts;
 pub use flags::{AppliedFlag, select_flags};
-pub use render::Renderer;
+pub use render::{OWN_FILE_FORMS, Renderer};
 
 /// Name of the schema of `guest-plan.json`.
 pub const SCHEMA: &str = "imagegen.dev/guest-plan/v1";
@@ -41,6 +42,8 @@ pub enum GuestError {
     Missing(String),
     #[error("{file}: {resource}: {message}")]
     Value { file: String, resource: String, message: String },
+    #[error("{file}: `id` is `{found}`, and must be that of the file name, `{expected}`")]
+    StepId { file: String, found: String, expected: String },
     #[error("component {0} is in the plan, but no step installs it")]
     Uninstalled(String),
 }
@@ -88,22 +91,22 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
     let mut steps = Vec::new();
     let mut step_files = BTreeMap::new();
     let mut sources = BTreeMap::new();
-    for (path, step) in read_steps(provisioners)? {
-        step_files.insert(step.id.clone(), format!("provisioners/{path}"));
+    for (file, step) in read_steps(provisioners)? {
+        step_files.insert(step.id.clone(), file.clone());
         if !situation.holds(&step.when) {
             continue;
         }
         let before = resources.len();
         for resource in step.resources.iter().filter(|resource| situation.holds(&resource.when)) {
             let first = resources.len();
-            lower_resource(&step, &path, resource, &renderer, &mut resources)?;
+            lower_resource(&step, &file, resource, &renderer, &mut resources)?;
             let lowered = resources[first..].iter().map(|it| (it.name.clone(), resource.source.clone()));
             sources.extend(lowered);
         }
         steps.push(AppliedStep {
             id: step.id.clone(),
             summary: step.summary.clone(),
-            file: format!("provisioners/{path}"),
+            file,
             resources: resources.len() - before,
         });
     }
@@ -128,17 +131,28 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
     })
 }
 
-/// Every step file in order, by its path below `provisioners`.
+/// Every step file in order, by the path that the user knows.
 ///
 /// # Errors
 /// A file is not a step.
 pub fn read_steps(provisioners: &Tree) -> Result<Vec<(String, Step)>, GuestError> {
     let paths = list_step_paths(provisioners).into_iter();
-    paths.map(|path| Ok((path.clone(), read_json(provisioners, &path)?))).collect()
+    paths.map(|path| Ok((provisioners.file_label(&path), read_step(provisioners, &path)?))).collect()
 }
 
 fn list_step_paths(provisioners: &Tree) -> Vec<String> {
     provisioners.list_files("steps").into_iter().filter(|path| has_suffix(path, "json")).collect()
+}
+
+fn read_step(provisioners: &Tree, path: &str) -> Result<Step, GuestError> {
+    let step: Step = read_json(provisioners, path)?;
+    let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".json");
+    let expected = name.split_once('-').map_or(name, |(_, id)| id);
+    if step.id == expected {
+        return Ok(step);
+    }
+    let file = provisioners.file_label(path);
+    Err(GuestError::StepId { file, found: step.id, expected: expected.to_owned() })
 }
 
 fn has_suffix(path: &str, suffix: &str) -> bool {
@@ -154,13 +168,13 @@ fn read_json<T: DeserializeOwned + schemars::JsonSchema>(
 
 fn lower_resource(
     step: &Step,
-    path: &str,
+    file: &str,
     resource: &StepResource,
     renderer: &Renderer<'_>,
     resources: &mut Vec<Resource>,
 ) -> Result<(), GuestError> {
     let error = |message: String| GuestError::Value {
-        file: format!("provisioners/{path}"),
+        file: file.to_owned(),
         resource: resource.name.clone(),
         message,
     };
@@ -211,7 +225,10 @@ fn check_script(text: &str) -> Result<(), String> {
 }
 
 /// Rendered properties as the Rust type of the resource; the digest of a file's content is ours.
-fn parse_resource(kind: &str, properties: Map<String, Value>) -> Result<ResourceKind, String> {
+fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<ResourceKind, String> {
+    if kind == "certificate" {
+        certificate::complete_certificate(&mut properties)?;
+    }
     let value = json!({ "type": kind, "properties": Value::Object(properties) });
     // The path of a fault is followed only where there is one: that costs time.
     let mut typed = ResourceKind::deserialize(&value).or_else(|_| {

@@ -50,6 +50,9 @@ pub struct Lock {
     /// Versions that `lock --update` found: component, or `kubernetes`, → version.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub updated: BTreeMap<String, Version>,
+    /// Steps, targets and components that the user brought, with the files beside them: path → SHA-256.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own_files: BTreeMap<String, String>,
     /// By component.
     pub artifacts: Vec<PlannedArtifact>,
     pub warnings: Vec<Warning>,
@@ -202,6 +205,7 @@ impl Lock {
             policy: plan.policy.clone(),
             not_admitted: None,
             updated: plan.updated.clone(),
+            own_files: plan.own_files.clone(),
             artifacts,
             warnings: plan.warnings.clone(),
         }

@@ -48,8 +48,8 @@ pub struct Surroundings {
     pub selectors: BTreeMap<String, String>,
     /// Newer releases than the catalog's that an update found: component, or `kubernetes`, → version.
     pub updated: BTreeMap<String, Version>,
-    /// SHA-256 of targets and steps that the user brought.
-    pub own_files: Option<String>,
+    /// Files that the user brought, with their SHA-256.
+    pub own_files: BTreeMap<String, String>,
 }
 
 /// Resolves a selection.
@@ -96,14 +96,7 @@ pub fn resolve_selection(
         &mut refusals,
     )?;
     warnings.extend(delivery::check_delivery(delivery, &target, selection, &groups, &mut refusals));
-    for artifact in groups.iter().flat_map(|group| &group.artifacts) {
-        overrides::check_members(artifact, &mut refusals);
-        situation.components.insert(artifact.component.clone(), artifact.version.clone());
-    }
-    // Refused versions are included, because a rule gives a better reason for the refusal.
-    for (name, version) in &selection.components {
-        situation.components.entry(name.clone()).or_insert_with(|| version.clone());
-    }
+    add_components(&mut situation, &groups, selection, &mut refusals);
     check_rules(catalog, &situation, &mut refusals)?;
     refusal::drop_consequences(&line, runtime, &mut refusals);
     let pause = choices::choose_pause_image(&line, &windows, selection, &mut refusals);
@@ -161,9 +154,26 @@ pub fn resolve_selection(
         warnings,
         known: list_known_names(catalog)?,
         catalog: catalog_digest,
+        own_files: surroundings.own_files.clone(),
         policy: None,
         signing: None,
     })
+}
+
+fn add_components(
+    situation: &mut Situation,
+    groups: &[PlannedGroup],
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Finding>,
+) {
+    for artifact in groups.iter().flat_map(|group| &group.artifacts) {
+        overrides::check_members(artifact, refusals);
+        situation.components.insert(artifact.component.clone(), artifact.version.clone());
+    }
+    // Refused versions are included, because a rule gives a better reason for the refusal.
+    for (name, version) in &selection.components {
+        situation.components.entry(name.clone()).or_insert_with(|| version.clone());
+    }
 }
 
 /// The updates that this plan is made with.
@@ -267,7 +277,9 @@ fn digest_inputs(
     surroundings: &Surroundings,
 ) -> Result<String, CatalogError> {
     let mut text = json::format_json(target) + &json::format_json(line) + &json::format_json(windows);
-    text += surroundings.own_files.as_deref().unwrap_or_default();
+    if !surroundings.own_files.is_empty() {
+        text += &json::format_json(&surroundings.own_files);
+    }
     text += &json::format_json(network);
     text += &json::format_json(&catalog.load_flags()?);
     text += &json::format_json(&catalog.load_rules()?);

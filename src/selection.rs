@@ -3,6 +3,7 @@
 
 mod build_time;
 mod cluster;
+mod definition;
 mod inputs;
 mod join;
 mod lockfile;
@@ -18,9 +19,7 @@ use crate::cli::SelectionArgs;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::Tree;
 use crate::guest::{Guest, render_guest};
-use crate::io::fs;
 use crate::machine::{Expectations, Prediction, predict_state};
-use crate::model::json;
 use crate::model::plan::Plan;
 use crate::model::selection::{ImageDefinition, Proxy};
 use crate::model::url::HttpUrl;
@@ -29,6 +28,7 @@ use crate::model::variable::VariableType;
 use crate::model::version::Version;
 use crate::render::{self, RenderError};
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
+pub use definition::{DefinedImage, DefinitionName, list_images, load_image};
 pub use inputs::{apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
 pub use join::{read_join_input, read_places, read_secrets};
 pub use lockfile::{
@@ -53,7 +53,7 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
         catalog: Catalog::new(manifests),
         packer: Tree::embedded_packer(),
         provisioners: Tree::embedded_provisioners(),
-        own_files: None,
+        own_files: BTreeMap::new(),
     })
 }
 
@@ -62,20 +62,13 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
 /// # Errors
 /// The definition cannot be read, or a flag's value not be understood.
 pub fn read_definition(args: &SelectionArgs, trees: &Trees) -> Result<(ImageDefinition, PathBuf)> {
-    let (path, bytes) = match &args.config {
-        Some(path) => (path.as_path(), Some(read_input("--config", path)?)),
-        None => (Path::new("imagegen.json"), fs::read_if_exists(Path::new("imagegen.json"))?),
-    };
-    let mut base: ImageDefinition = match bytes {
-        Some(bytes) => json::parse_json(&path.display().to_string(), &bytes)?,
-        None => ImageDefinition::default(),
-    };
-    inputs::load_keys(&mut base.overrides, path.parent().unwrap_or(Path::new("")))?;
-    let mut definition = definition_from_flags(args, &base, trees)?.merge_over(base);
+    let image = load_image(args.into())?;
+    let lock = image.lock_path();
+    let mut definition = definition_from_flags(args, &image.definition, trees)?.merge_over(image.definition);
     if definition.image_version.is_none() {
         definition.image_version = build_time::read_source_date()?;
     }
-    Ok((definition, path.with_extension("lock.json")))
+    Ok((definition, lock))
 }
 
 fn definition_from_flags(
@@ -101,7 +94,7 @@ fn definition_from_flags(
         features: args.features.clone(),
         updates: args.updates.clone(),
         mirrors: group_mirrors(&args.mirrors),
-        images: args.images.clone(),
+        container_images: args.images.clone(),
         proxy,
         components: args.component.iter().cloned().collect(),
         variables: parse_variables(args, target.map(String::as_str), trees)?,

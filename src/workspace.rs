@@ -47,7 +47,7 @@ pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Pa
     let own = proven.user_files().iter().map(|file| part(file.sha256(), file));
     let plan = proven.plan();
     let names: Vec<&ImageReference> = plan.images.iter().collect();
-    let is_asked = |name: &ImageReference| plan.selection.images.contains(name);
+    let is_asked = |name: &ImageReference| plan.selection.container_images.contains(name);
     let Acquirer { fetcher, jobs, printer, .. } = *acquirer;
     let images = ImageSource { fetcher, jobs, printer }.fetch_images(&names, is_asked, plan.windows.build)?;
     let images = images.iter().flat_map(|image| image.list_parts("artifacts/images/blobs/sha256/"));

@@ -77,7 +77,7 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
         let image = format!("mcr.microsoft.com/windows/nanoserver:x@sha256:{digest}");
         let selection = ImageDefinition {
             windows: Some(release.to_owned()),
-            images: vec![image.parse().unwrap()],
+            container_images: vec![image.parse().unwrap()],
             ..azure(kubernetes)
         };
         let (_, machine) = made(&selection);

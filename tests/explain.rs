@@ -80,7 +80,7 @@ fn names_of_plan(flags: &str) -> BTreeSet<String> {
 
 #[test]
 fn names_of_plans_are_explained() {
-    let trees = read_sources(&SourceArgs::default()).expect("trees");
+    let trees = read_sources(&SourceArgs::default(), None).expect("trees");
     for (target, kubernetes, features) in SELECTIONS {
         let (index, _) = index_names(&selection(target, kubernetes, features), &trees).expect("index");
         let features: Vec<String> = features.iter().map(|name| format!("--feature {name}")).collect();
@@ -94,7 +94,7 @@ fn names_of_plans_are_explained() {
 
 #[test]
 fn names_of_lists_and_words_are_explained() {
-    let trees = read_sources(&SourceArgs::default()).expect("trees");
+    let trees = read_sources(&SourceArgs::default(), None).expect("trees");
     let (index, _) = index_names(&SelectionArgs::default(), &trees).expect("index");
     let mut names = BTreeSet::new();
     for what in [

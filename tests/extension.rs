@@ -121,8 +121,8 @@ fn a_lock_notices_a_changed_step() {
     let digest = |summary: &str| {
         let step = step("agent", "agent", &[]).replace("What a user adds", summary);
         let test = Test::new().file("steps/905-agent.json", &step);
-        let sources = SourceArgs { steps: Some(test.folder.join("steps")), ..SourceArgs::default() };
-        let trees = read_sources(&sources).expect("trees");
+        let sources = SourceArgs { steps: vec![test.folder.join("steps")], ..SourceArgs::default() };
+        let trees = read_sources(&sources, None).expect("trees");
         let definition = ImageDefinition { target: Some("host".to_owned()), ..ImageDefinition::default() };
         resolve_plan(&definition, &trees).expect("a plan").catalog
     };

@@ -487,7 +487,8 @@ fn images_get_the_names_that_the_kubelet_asks_for() {
     let trees = read_trees(None).expect("the catalog");
     let reference = format!("registry.example/pause:3.9@sha256:{}", "a".repeat(64));
     let image = reference.parse().expect("a reference");
-    let node = make_node(&ImageDefinition { images: vec![image], ..select("azure", "1.36.4") }, &trees);
+    let node =
+        make_node(&ImageDefinition { container_images: vec![image], ..select("azure", "1.36.4") }, &trees);
     let node = node.expect("a plan");
     let image = node.find("containerImage", "reference", &reference).expect("the image");
     let client = text(image, "client");

@@ -37,6 +37,7 @@ mod machine;
 mod manifests;
 mod matrix;
 mod mirror;
+mod own_content;
 mod packer;
 mod scripts;
 mod targets;

@@ -17,9 +17,14 @@ use crate::model::version::Version;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Selection")]
 pub struct SelectionArgs {
-    /// Image definition [default: imagegen.json in the working folder, if it exists].
+    /// Image definition, or a folder of them; `FILE#NAME` is one of several images [default: imagegen.json in the
+    /// working folder, if it exists].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+
+    /// Name of one of several images; verbs set it.
+    #[arg(skip)]
+    pub name: Option<String>,
 
     /// Target of the build (`imagegen list targets`).
     #[arg(long)]

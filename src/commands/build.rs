@@ -16,7 +16,7 @@ use crate::workspace::{BundleOutput, list_media, workspace_folder, write_workspa
 use super::render::print_workspace;
 
 pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let mut trees = read_sources(sources)?;
+    let mut trees = read_sources(sources, Some((&args.selection).into()))?;
     let resolve = if args.no_bake { resolve_locked_plan } else { resolve_bake_plan };
     let (mut plan, policy) = resolve(&args.selection, &args.lock, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;

@@ -16,7 +16,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
     match &args.what {
         BundleWhat::Create { out, lock, images, scripts, network } => {
             let lock = read_lock(lock)?;
-            let mut trees = read_sources(sources)?;
+            let mut trees = read_sources(sources, None)?;
             replace_scripts(scripts, &lock.selection.overrides, &mut trees)?;
             let index = gather_bundle(out, &lock, images, network, &trees, printer)?;
             print_bundle(out, &index, lock.artifacts.len(), None, printer)

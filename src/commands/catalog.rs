@@ -10,19 +10,19 @@ use crate::model::json::format_json;
 use crate::schemas::list_schemas;
 use crate::ui::Printer;
 
-use crate::selection::read_sources;
+use crate::selection::{DefinitionName, read_sources};
 
 pub(super) fn run_catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     match what {
         CatalogWhat::Export { out, force } => {
-            let trees = read_sources(sources)?;
+            let trees = read_sources(sources, None)?;
             let mut files = trees.catalog.files();
             files.extend(referenced_schemas(&files, &trees)?);
             fs::place_directory(out, &files, &[], &[], *force)?;
             printer.print_result(&files.keys().collect::<Vec<_>>(), || format!("{}\n", out.display()))
         }
         CatalogWhat::Lint => {
-            let trees = read_sources(sources)?;
+            let trees = read_sources(sources, Some(DefinitionName::default()))?;
             let mut findings = lint_catalog(&trees.catalog);
             findings.extend(lint_targets(&trees.packer));
             findings.extend([&trees.packer, &trees.provisioners].into_iter().flat_map(lint_sources));

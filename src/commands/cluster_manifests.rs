@@ -26,7 +26,7 @@ pub(super) fn run_cluster_manifests(
     sources: &SourceArgs,
     printer: &Printer,
 ) -> Result<()> {
-    let trees = read_sources(sources)?;
+    let trees = read_sources(sources, Some((&args.cluster).into()))?;
     let plan = resolve_cluster_plan(&args.cluster, &trees)?;
     let mut input = cluster_input(&args.cluster);
     input.images = args.images.iter().cloned().collect();

@@ -10,7 +10,7 @@ use crate::selection::{cluster_input, read_paths, read_sources, resolve_cluster_
 use crate::ui::Printer;
 
 pub(super) fn run_conformance(args: &ConformanceArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let trees = read_sources(sources)?;
+    let trees = read_sources(sources, Some((&args.cluster).into()))?;
     let plan = resolve_cluster_plan(&args.cluster, &trees)?;
     let checks = cluster::plan_conformance(
         &cluster_input(&args.cluster),

@@ -7,7 +7,7 @@ use crate::ui::Printer;
 use crate::view::{Explanation, explain_name};
 
 pub(super) fn run_explain(args: &ExplainArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let (found, plan) = explain_name(args, &read_sources(sources)?)?;
+    let (found, plan) = explain_name(args, &read_sources(sources, Some((&args.selection).into()))?)?;
     printer.print_note(&format!(
         "for Kubernetes {}, Windows {}, target {}",
         plan.kubernetes, plan.windows.release, plan.target.name

@@ -24,7 +24,7 @@ pub struct FetchOutput {
 }
 
 pub(super) fn run_fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let trees = read_sources(sources)?;
+    let trees = read_sources(sources, Some((&args.selection).into()))?;
     let (plan, policy) = resolve_viewed_plan(&args.selection, &args.lock, &trees, printer)?;
     let fetcher = open_fetcher(&args.network, &policy)?;
     let acquirer =

@@ -25,7 +25,7 @@ pub struct JoinOutput {
 }
 
 pub(super) fn run_join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let trees = read_sources(sources)?;
+    let trees = read_sources(sources, Some(args.into()))?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;
     let selection = SelectionArgs {

@@ -2,12 +2,12 @@
 
 use crate::cli::{ListWhat, SourceArgs};
 use crate::diagnostic::Result;
-use crate::selection::read_sources;
+use crate::selection::{DefinitionName, read_sources};
 use crate::ui::Printer;
 use crate::view::list_entries;
 
 pub(super) fn run_list(what: &ListWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let rows = list_entries(what, &read_sources(sources)?)?;
+    let rows = list_entries(what, &read_sources(sources, Some(DefinitionName::default()))?)?;
     printer.print_result(&rows.iter().map(|(value, _)| value).collect::<Vec<_>>(), || {
         rows.iter().map(|(_, line)| format!("{line}\n")).collect()
     })

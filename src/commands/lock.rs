@@ -18,7 +18,7 @@ use crate::ui::Printer;
 use crate::updates::Upstreams;
 
 pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let trees = read_sources(sources)?;
+    let trees = read_sources(sources, Some((&args.selection).into()))?;
     let (definition, default) = read_definition(&args.selection, &trees)?;
     let path = lock_path(args.lock.as_ref(), &default);
     let old = read_old_lock(&path)?;

@@ -9,7 +9,7 @@ use crate::ui::Printer;
 use crate::updates::{OutdatedOutput, Upstreams};
 
 pub(super) fn run_outdated(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let trees = read_sources(sources)?;
+    let trees = read_sources(sources, Some((&args.selection).into()))?;
     let (definition, lock) = read_definition(&args.selection, &trees)?;
     let stale = Stale::Warn(printer);
     let (plan, policy) =

@@ -8,7 +8,7 @@ use crate::ui::Printer;
 use crate::view::{PlanOutput, format_plan};
 
 pub(super) fn run_plan(args: &PlanArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let mut trees = read_sources(sources)?;
+    let mut trees = read_sources(sources, Some((&args.selection).into()))?;
     let (mut plan, policy) = resolve_viewed_plan(&args.selection, &args.lock, &trees, printer)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     let (guest, prediction) = predict_machine(&plan, &trees)?;

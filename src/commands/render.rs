@@ -11,7 +11,7 @@ use crate::ui::Printer;
 use crate::workspace::write_workspace;
 
 pub(super) fn run_render(args: &RenderArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let mut trees = read_sources(sources)?;
+    let mut trees = read_sources(sources, Some((&args.selection).into()))?;
     let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     print_workspace(&plan, &args.workspace, &trees, printer)

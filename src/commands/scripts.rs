@@ -27,7 +27,7 @@ pub struct ScriptsOutput {
 }
 
 pub(super) fn run_scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let trees = read_sources(sources)?;
+    let trees = read_sources(sources, None)?;
     match &args.what {
         ScriptsWhat::Export { out, force } => {
             let files = scripts::export_scripts(&trees.provisioners);

@@ -1,9 +1,14 @@
 //! One value at a time: expressions, facts, templates and lists of members.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use tera::{Context, Kwargs, State, Tera};
 
 use crate::embedded::Tree;
+
+/// Values that stand for a file beside the steps: its text, and its bytes.
+pub const OWN_FILE_FORMS: &[&str] = &["file", "base64"];
 
 /// Renders the values of steps over the facts.
 #[derive(Debug)]
@@ -46,6 +51,15 @@ impl<'a> Renderer<'a> {
         }
         if let (Some(name), 1) = (text("template"), object.len()) {
             return self.render_template(name, item).map(Value::String);
+        }
+        if let (Some(name), 1) = (text("file"), object.len()) {
+            let text = String::from_utf8(self.read_own_file(name)?.to_vec());
+            let text =
+                text.map_err(|_| format!("{name} is not UTF-8 text; use `{{\"base64\": \"{name}\"}}`"))?;
+            return Ok(Value::String(text.trim_start_matches('\u{feff}').to_owned()));
+        }
+        if let (Some(name), 1) = (text("base64"), object.len()) {
+            return Ok(Value::String(STANDARD.encode(self.read_own_file(name)?)));
         }
         if let (Some(path), Some(into), 2) = (text("membersOf"), text("into"), object.len()) {
             return self.place_members(path, into, item);
@@ -109,6 +123,12 @@ impl<'a> Renderer<'a> {
         let bytes = self.provisioners.get(&path).ok_or_else(|| format!("no provisioners/{path}"))?;
         let source = std::str::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))?;
         self.render_source(source, item).map_err(|error| format!("{path}: {}", format_report(&error)))
+    }
+
+    /// A file beside the step files of the user.
+    fn read_own_file(&self, name: &str) -> Result<&[u8], String> {
+        let bytes = self.provisioners.get(&format!("files/{name}"));
+        bytes.ok_or_else(|| format!("there is no file `{name}` beside the steps of `--steps`"))
     }
 
     fn render_source(&self, source: &str, item: Option<&Value>) -> Result<String, String> {

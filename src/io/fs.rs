@@ -132,6 +132,22 @@ pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
+/// Names of the files directly in a directory, sorted.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn list_names(folder: &Path) -> Result<Vec<String>, FileError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(file_error("reading", folder))? {
+        let path = entry.map_err(file_error("reading", folder))?.path();
+        if path.is_file() {
+            names.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
 /// All files below a directory by their path, with `/` between the parts.
 ///
 /// # Errors

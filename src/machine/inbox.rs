@@ -50,21 +50,37 @@ const DIRECTORIES: [(&str, Children); 24] = [
     (r"c:\users\public", Children::Open),
 ];
 
-const FILES: [&str; 15] = [
+/// Programs of https://learn.microsoft.com/windows-server/administration/windows-commands/windows-commands that
+/// steps run, and what else is there.
+const FILES: [&str; 29] = [
     r"c:\windows\explorer.exe",
+    r"c:\windows\system32\auditpol.exe",
     r"c:\windows\system32\bcdedit.exe",
+    r"c:\windows\system32\certutil.exe",
     r"c:\windows\system32\cmd.exe",
     r"c:\windows\system32\curl.exe",
     r"c:\windows\system32\dism.exe",
     r"c:\windows\system32\drivers\etc\hosts",
+    r"c:\windows\system32\fsutil.exe",
+    r"c:\windows\system32\gpresult.exe",
+    r"c:\windows\system32\icacls.exe",
+    r"c:\windows\system32\ipconfig.exe",
     r"c:\windows\system32\msiexec.exe",
+    r"c:\windows\system32\net.exe",
     r"c:\windows\system32\netsh.exe",
     r"c:\windows\system32\powercfg.exe",
+    r"c:\windows\system32\reg.exe",
     r"c:\windows\system32\sc.exe",
+    r"c:\windows\system32\schtasks.exe",
+    r"c:\windows\system32\secedit.exe",
     r"c:\windows\system32\svchost.exe",
     r"c:\windows\system32\sysprep\sysprep.exe",
+    r"c:\windows\system32\systeminfo.exe",
     r"c:\windows\system32\tar.exe",
+    r"c:\windows\system32\tzutil.exe",
     r"c:\windows\system32\w32tm.exe",
+    r"c:\windows\system32\wevtutil.exe",
+    r"c:\windows\system32\whoami.exe",
     r"c:\windows\system32\windowspowershell\v1.0\powershell.exe",
 ];
 

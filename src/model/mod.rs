@@ -7,6 +7,7 @@ pub mod component;
 pub mod evidence;
 pub mod feature;
 pub mod image_version;
+pub mod images;
 pub mod json;
 pub mod kubernetes;
 pub mod line;

@@ -61,6 +61,8 @@ pub struct Plan {
     pub known: Vec<String>,
     /// SHA-256 over the catalog's entries that this plan was made from.
     pub catalog: String,
+    /// Files that the user brought, with their SHA-256.
+    pub own_files: BTreeMap<String, String>,
     /// None where the user named no policy.
     pub policy: Option<PolicyUsed>,
     /// None where no policy demands signed scripts.
@@ -99,6 +101,8 @@ impl Plan {
     pub fn locked_selection(&self) -> ImageDefinition {
         let mut selection = self.selection.clone();
         selection.image_version = None;
+        // The files are recorded, not their folders.
+        (selection.steps, selection.targets, selection.component_files) = Default::default();
         selection.variables.retain(|name, _| !self.target.is_build_time(name));
         selection
     }

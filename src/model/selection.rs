@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::choice::{Delivery, HostAccess, Runtime, UpdateCategory};
 use super::image_version::ImageVersion;
+use super::images::Images;
 use super::overrides::{Overrides, find_mirror};
 use super::url::{HttpUrl, ProxyUrl};
 use super::value::{
@@ -22,6 +23,9 @@ use super::version::Version;
 pub struct ImageDefinition {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
+    /// Comments: a text, or one for each field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Note>,
     /// Name of a target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"host")]
@@ -64,7 +68,23 @@ pub struct ImageDefinition {
     /// Container images to pull while baking, each with its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["mcr.microsoft.com/windows/nanoserver:ltsc2022@sha256:…"])]
-    pub images: Vec<ImageReference>,
+    pub container_images: Vec<ImageReference>,
+    /// Images that share the rest of the definition: name → what differs. A list has `containerImages`.
+    #[serde(default, skip_serializing_if = "Images::is_empty")]
+    #[schemars(example = serde_json::json!({"node-2022": {"windows": "2022"}}))]
+    pub images: Images,
+    /// Folders of your own steps and their files, relative to the definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["steps"])]
+    pub steps: Vec<String>,
+    /// Folders of your own targets, relative to the definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["targets"])]
+    pub targets: Vec<String>,
+    /// Folders of your own component files, relative to the definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["components"])]
+    pub component_files: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Proxy>,
     /// Component → version, in the place of the default.
@@ -84,6 +104,14 @@ pub struct ImageDefinition {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({"kubelet": {"url": "https://…", "sha256": "…"}}))]
     pub overrides: Overrides,
+}
+
+/// Comments in a definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a text, or an object with a text for each field")]
+pub enum Note {
+    Text(String),
+    Fields(BTreeMap<String, String>),
 }
 
 /// Proxies of the finished node.
@@ -216,10 +244,11 @@ impl ImageDefinition {
             }),
             (mine, theirs) => mine.or(theirs),
         };
-        let mut images = base.images;
-        images.extend(self.images);
+        let containers = [base.container_images, base.images.into_containers()];
+        let own_containers = [self.container_images, self.images.into_containers()];
         Self {
             schema: None,
+            note: None,
             target: self.target.or(base.target),
             windows: self.windows.or(base.windows),
             kubernetes: self.kubernetes.or(base.kubernetes),
@@ -232,7 +261,11 @@ impl ImageDefinition {
             features: join_lists(base.features, self.features),
             network: self.network.or(base.network),
             mirrors: merge_maps(base.mirrors, self.mirrors),
-            images,
+            container_images: containers.into_iter().chain(own_containers).flatten().collect(),
+            images: Images::default(),
+            steps: [base.steps, self.steps].concat(),
+            targets: [base.targets, self.targets].concat(),
+            component_files: [base.component_files, self.component_files].concat(),
             proxy: self.proxy.or(base.proxy),
             components: merge_maps(base.components, self.components),
             variables: merge_maps(base.variables, self.variables),

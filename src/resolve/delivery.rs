@@ -130,7 +130,7 @@ fn check_offline_media(selection: &ImageDefinition, refusals: &mut Vec<Finding>)
 
 /// The archive for an existing machine has container images; the disc of a machine that is built has artifacts alone.
 fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
-    if target.image().is_none() || selection.images.is_empty() {
+    if target.image().is_none() || selection.container_images.is_empty() {
         return;
     }
     refusals.push(
@@ -139,7 +139,7 @@ fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mu
             format!("the disc of target {} holds no container images", target.name),
             "leave out `--image`: nodes pull them from the registry that they reach",
         )
-        .with_subject("images")
+        .with_subject("containerImages")
         .with_source("derived: with delivery `media` the machine has no network while the image is built"),
     );
 }

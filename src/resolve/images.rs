@@ -14,7 +14,7 @@ pub(super) fn plan_images(
     selection: &ImageDefinition,
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<ImageReference>, CatalogError> {
-    let mut images = selection.images.clone();
+    let mut images = selection.container_images.clone();
     if images.iter().any(|image| image.split('@').next() == Some(pause)) {
         return Ok(images);
     }

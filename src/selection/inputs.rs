@@ -42,6 +42,14 @@ pub fn read_input_tree(flag: &str, path: &Path) -> Result<BTreeMap<String, Vec<u
     Ok(fs::read_tree(path).map_err(|error| unreadable_input(flag, &error))?)
 }
 
+/// Names of the files directly in a directory that the user names by a flag, sorted.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn read_input_names(flag: &str, path: &Path) -> Result<Vec<String>> {
+    Ok(fs::list_names(path).map_err(|error| unreadable_input(flag, &error))?)
+}
+
 fn unreadable_input(flag: &str, error: &FileError) -> InputError {
     InputError::new(format!("{flag}: {error}"), format!("check the path after `{flag}`"))
 }

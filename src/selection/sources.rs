@@ -1,43 +1,72 @@
 //! The trees that a run works with: built-in files, and those of the user over them.
 
+mod steps;
+
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
-use crate::diagnostic::{InputError, Result};
-use crate::embedded::{Tree, sha256_hex};
+use crate::diagnostic::{Error, InputError, Result};
+use crate::embedded::{OwnFile, Tree, sha256_hex};
 
-use super::{read_input_tree, read_trees};
+use super::{DefinitionName, load_image, read_input_tree, read_trees};
 
-type Files = BTreeMap<String, Vec<u8>>;
+/// Files by their path in a tree.
+type OwnFiles = BTreeMap<String, OwnFile>;
 
+/// A folder that the user brings, and the flag or field that names it.
+#[derive(Debug)]
+struct Folder {
+    flag: &'static str,
+    path: PathBuf,
+}
+
+/// Folders of one kind: those of the definition, then those of the flags.
+fn list_folders(flag: &'static str, beside: &Path, defined: &[String], given: &[PathBuf]) -> Vec<Folder> {
+    let defined = defined.iter().map(|path| beside.join(path));
+    defined.chain(given.iter().cloned()).map(|path| Folder { flag, path }).collect()
+}
+
+/// The trees with the folders of the flags, and of an image definition if the verb has one.
+///
 /// # Errors
-/// A directory cannot be read, or holds what is neither a target nor a step.
-pub fn read_sources(sources: &SourceArgs) -> Result<Trees> {
+/// A directory cannot be read, or holds a file that has no place there.
+pub fn read_sources(sources: &SourceArgs, image: Option<DefinitionName<'_>>) -> Result<Trees> {
     let mut trees = read_trees(sources.manifests.as_deref())?;
-    let mut own = String::new();
-    if let Some(folder) = &sources.targets {
-        let files = read_targets(folder)?;
-        own += &digest_files(&files);
+    let image = image.map(load_image).transpose()?;
+    let beside = image.as_ref().map(|image| image.folder().to_owned()).unwrap_or_default();
+    let defined = image.map(|image| image.definition).unwrap_or_default();
+    for folder in list_folders("--targets", &beside, &defined.targets, &sources.targets) {
+        let files = read_targets(&folder)?;
         // A target is its whole folder: no file of a built-in one remains.
         let is_replaced = |path: &str| folder_of(path).is_some_and(|name| has_folder(&files, name));
-        trees.packer = lay_over(&trees.packer, &files, is_replaced);
+        trees.packer = trees.packer.lay_over(files.clone(), is_replaced);
     }
-    if let Some(folder) = &sources.steps {
-        let files = read_steps(folder)?;
-        own += &digest_files(&files);
-        trees.provisioners = lay_over(&trees.provisioners, &files, |_| false);
+    for folder in list_folders("--steps", &beside, &defined.steps, &sources.steps) {
+        trees.provisioners = steps::lay_steps(trees.provisioners, &folder)?;
     }
-    trees.own_files = (!own.is_empty()).then(|| sha256_hex(own.as_bytes()));
+    for folder in
+        list_folders("--component-files", &beside, &defined.component_files, &sources.component_files)
+    {
+        trees.catalog = trees.catalog.with_components(read_components(&folder)?);
+    }
+    let own = [&trees.packer, &trees.provisioners, trees.catalog.tree()].map(list_digests);
+    trees.own_files = own.into_iter().flatten().collect();
     Ok(trees)
 }
 
-fn lay_over(tree: &Tree, own: &Files, is_replaced: impl Fn(&str) -> bool) -> Tree {
-    let mut files = tree.files();
-    files.retain(|path, _| !is_replaced(path));
-    files.extend(own.clone());
-    Tree::from_files(tree.label.clone(), files)
+fn list_digests(tree: &Tree) -> BTreeMap<String, String> {
+    tree.own_files().iter().map(|(path, own)| (path.clone(), sha256_hex(&own.bytes))).collect()
+}
+
+/// Files of a folder by their path in it. Hidden files and a README are nobody's business.
+fn read_own_files(folder: &Folder) -> Result<OwnFiles> {
+    let files = read_input_tree(folder.flag, &folder.path)?.into_iter();
+    let own =
+        files.filter(|(path, _)| !path.split('/').any(|part| part.starts_with('.')) && path != "README.md");
+    let label = |path: &str| folder.path.join(path).display().to_string();
+    Ok(own.map(|(path, bytes)| (path.clone(), OwnFile { label: label(&path), bytes })).collect())
 }
 
 /// `targets/<name>` of a path below it.
@@ -45,18 +74,17 @@ fn folder_of(path: &str) -> Option<&str> {
     path.strip_prefix("targets/")?.split_once('/').map(|(name, _)| name)
 }
 
-fn has_folder(files: &Files, name: &str) -> bool {
+fn has_folder(files: &OwnFiles, name: &str) -> bool {
     files.contains_key(&format!("targets/{name}/target.json"))
 }
 
-fn read_targets(folder: &Path) -> Result<Files> {
-    let files = read_input_tree("--targets", folder)?;
-    let files: Files = files.into_iter().map(|(path, bytes)| (format!("targets/{path}"), bytes)).collect();
+fn read_targets(folder: &Folder) -> Result<OwnFiles> {
+    let files = read_own_files(folder)?;
+    let files: OwnFiles = files.into_iter().map(|(path, own)| (format!("targets/{path}"), own)).collect();
     let is_target = |path: &str| folder_of(path).is_some_and(|name| has_folder(&files, name));
     match files.keys().find(|path| !is_target(path)) {
         None => Ok(files),
-        Some(path) => Err(misplaced_file(
-            "--targets",
+        Some(path) => Err(refuse_file(
             folder,
             path.trim_start_matches("targets/"),
             "name the folder of folders that each hold a `target.json`",
@@ -64,55 +92,18 @@ fn read_targets(folder: &Path) -> Result<Files> {
     }
 }
 
-fn read_steps(folder: &Path) -> Result<Files> {
-    let files = read_input_tree("--steps", folder)?;
-    let placed = files.into_iter().map(|(path, bytes)| match place_step_file(&path) {
-        Some(place) => Ok((place, bytes)),
-        None => Err(misplaced_file(
-            "--steps",
-            folder,
-            &path,
-            "name step files as in `900-example.json`, and put templates into the folder `templates`",
-        )),
-    });
-    placed.collect()
-}
-
-/// Where a file of the user's steps stands among ours.
-fn place_step_file(path: &str) -> Option<String> {
-    if path.starts_with("templates/") {
-        return Some(path.to_owned());
-    }
-    let (number, id) = path.strip_suffix(".json")?.split_once('-')?;
-    let good = number.len() == 3 && number.bytes().all(|b| b.is_ascii_digit()) && !id.contains('/');
-    good.then(|| format!("steps/{path}"))
-}
-
-fn misplaced_file(flag: &str, folder: &Path, path: &str, remedy: &str) -> crate::diagnostic::Error {
-    let message = format!("{flag} {}: `{path}` has no place there", folder.display());
-    InputError::new(message, remedy).into()
-}
-
-fn digest_files(files: &Files) -> String {
-    files.iter().map(|(path, bytes)| format!("{path} {}\n", sha256_hex(bytes))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place_step_file;
-
-    #[test]
-    fn step_files_have_a_number_and_templates_a_folder() {
-        for (path, place) in [
-            ("905-agent.json", Some("steps/905-agent.json")),
-            ("templates/agent.conf", Some("templates/agent.conf")),
-            ("agent.json", None),
-            ("90-agent.json", None),
-            ("sub/905-agent.json", None),
-            ("engine/Engine.psm1", None),
-            ("905-agent.txt", None),
-        ] {
-            assert_eq!(place_step_file(path).as_deref(), place, "{path}");
+fn read_components(folder: &Folder) -> Result<OwnFiles> {
+    let files = read_own_files(folder)?;
+    let place = |(path, own): (String, OwnFile)| {
+        if path.contains('/') || path.strip_suffix(".json").is_none() {
+            return Err(refuse_file(folder, &path, "name component files as in `monitoring-agent.json`"));
         }
-    }
+        Ok((format!("components/{path}"), own))
+    };
+    files.into_iter().map(place).collect()
+}
+
+fn refuse_file(folder: &Folder, path: &str, remedy: &str) -> Error {
+    let message = format!("{} {}: `{path}` has no place there", folder.flag, folder.path.display());
+    InputError::new(message, remedy).into()
 }

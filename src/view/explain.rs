@@ -188,7 +188,7 @@ impl Index {
                 count => format!("{count} resources in this plan"),
             });
             lines.extend(of_step().map(|resource| resource.name.clone()));
-            self.add("step", &step.id, lines, &format!("provisioners/{path}"));
+            self.add("step", &step.id, lines, &path);
             step.resources.iter().for_each(|resource| self.add_step_resource(&step, resource));
         }
         for resource in &guest.plan.resources {
@@ -233,6 +233,8 @@ impl Index {
                 lines.extend(
                     selector.values.iter().map(|value| format!("{}: {}", value.value, value.description)),
                 );
+                let names = selector.build_time.then(|| selector.packer_name());
+                lines.push(describe_environment(&names.into_iter().collect::<Vec<_>>()));
                 self.add("variable", &selector.name, lines, &selector.source);
             }
         }
@@ -249,7 +251,14 @@ impl Index {
         for (selector, values) in &variable.when {
             lines.push(format!("only with {selector} `{}`", values.join("` or `")));
         }
-        lines.push(format!("environment: {}", variable.environment_names().collect::<Vec<_>>().join(", ")));
+        lines.push(describe_environment(&variable.environment_names().collect::<Vec<_>>()));
         self.add("variable", &variable.name, lines, &variable.source);
     }
+}
+
+fn describe_environment(names: &[String]) -> String {
+    if names.is_empty() {
+        return "part of the lock; the environment cannot set it".to_owned();
+    }
+    format!("not part of the lock; environment: {}", names.join(", "))
 }

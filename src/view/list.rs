@@ -149,7 +149,7 @@ fn list_variables(trees: &Trees) -> Result<Rows> {
 fn list_steps(trees: &Trees) -> Result<Rows> {
     let rows = read_steps(&trees.provisioners)?.into_iter().map(|(path, step)| {
         let value = json!({
-            "name": step.id, "phase": step.phase, "summary": step.summary, "file": format!("provisioners/{path}"),
+            "name": step.id, "phase": step.phase, "summary": step.summary, "file": path,
             "when": step.when, "resources": step.resources.len(),
         });
         (value, format!("{:<20} {}", step.id, step.summary))

@@ -1,0 +1,188 @@
+//! Steps, components and files that the user brings, as `provisioners/example` shows them.
+
+use serde_json::{Value, json};
+
+use crate::support::{Test, files, present, root};
+
+/// A copy of the example.
+fn example() -> Test {
+    let mut test = Test::new();
+    for (path, bytes) in files(&root().join("provisioners/example")) {
+        test = test.file(&path, std::str::from_utf8(&bytes).expect("UTF-8"));
+    }
+    test
+}
+
+fn json(test: &Test, line: &str) -> Value {
+    serde_json::from_str(&test.prints(line)).expect("JSON")
+}
+
+#[test]
+fn the_example_brings_an_agent_a_root_and_a_rule() {
+    let test = example();
+    let plan = test.prints("plan");
+    for step in ["corporate-root", "monitoring-agent", "hardening"] {
+        assert!(plan.lines().any(|line| line.trim_start().starts_with(step)), "{step}: {plan}");
+    }
+    let (_, plan) = plan.split_once("\nSteps\n").expect("steps");
+    let order = |id: &str| plan.find(&format!("  {id} ")).unwrap_or_else(|| panic!("{id}: {plan}"));
+    assert!(order("corporate-root") < order("containerd") && order("containerd") < order("hardening"));
+    for target in ["host", "azure"] {
+        let machine = json(&test, &format!("plan --state --format json --target {target}"));
+        let roots = present(&machine, "certificate");
+        assert_eq!(roots.len(), 1, "{target}");
+        assert_eq!(roots[0]["store"], "Root");
+        assert_eq!(roots[0]["sha256"].as_str().map(str::len), Some(64));
+        let rule = |it: &&&Value| it["valueName"] == "LmCompatibilityLevel" && it["data"] == 5;
+        assert!(present(&machine, "registryValue").iter().any(|it| rule(&it)), "{target}");
+        let services = present(&machine, "service");
+        assert!(services.iter().any(|it| it["serviceName"] == "monitoring-agent"), "{target}");
+        test.prints(&format!("build --no-bake --out {target} --target {target}"));
+        let guest: Value =
+            serde_json::from_str(&test.text(&format!("{target}/guest-plan.json"))).expect("JSON");
+        let resources = guest["resources"].as_array().expect("resources");
+        let named =
+            |name: &str| resources.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(
+            named("monitoring-agent/configuration")["properties"]["content"],
+            test.text("steps/monitoring-agent/agent.yaml")
+        );
+        assert_eq!(named("hardening/lm-compatibility-level-test")["phase"], "test");
+        assert_eq!(named("corporate-root/root")["phase"], "bootstrap");
+    }
+    assert!(test.prints("explain monitoring-agent").contains("steps/905-monitoring-agent.json"));
+    assert!(test.prints("list steps").contains("hardening"));
+    assert!(test.prints("list components").contains("monitoring-agent"));
+    test.prints("catalog lint");
+}
+
+#[test]
+fn the_lock_records_each_file_and_names_the_one_that_changed() {
+    let test = example();
+    test.prints("lock");
+    let lock: Value = serde_json::from_str(&test.text("imagegen.lock.json")).expect("JSON");
+    let own = lock["ownFiles"].as_object().expect("own files");
+    let paths: Vec<&str> = own.keys().map(String::as_str).collect();
+    assert_eq!(
+        paths,
+        [
+            "components/monitoring-agent.json",
+            "files/corporate-root.pem",
+            "files/monitoring-agent/agent.yaml",
+            "steps/035-corporate-root.json",
+            "steps/905-monitoring-agent.json",
+            "steps/910-hardening.json",
+        ]
+    );
+    // The folders may lie elsewhere: their content counts.
+    assert!(lock["selection"]["steps"].is_null(), "{}", lock["selection"]);
+    test.prints("plan --locked");
+    let flags = Test::new().file("imagegen.lock.json", &test.text("imagegen.lock.json"));
+    let steps = test.folder.join("steps").display().to_string();
+    let components = test.folder.join("components").display().to_string();
+    let line =
+        "plan --locked --target host --k8s 1.36.0 --host-access services --component monitoring-agent=4.2.0";
+    flags.prints(&format!("{line} --steps {steps} --component-files {components}"));
+    let changed = test.file("steps/monitoring-agent/agent.yaml", "interval: 1s\n").line("plan --locked");
+    changed.fails(3, &["is stale", "`ownFiles.files/monitoring-agent/agent.yaml` was"]);
+}
+
+fn step(id: &str, resources: &Value) -> String {
+    json!({ "id": id, "summary": "A step of a test", "phase": "install", "resources": resources }).to_string()
+}
+
+fn value(name: &str, data: &Value) -> Value {
+    json!([{
+        "name": name, "type": "registryValue", "source": "derived: a test",
+        "properties": { "key": "HKLM:\\SOFTWARE\\Example", "valueName": name, "ensure": "present", "kind": "String", "data": data },
+    }])
+}
+
+#[test]
+fn a_step_takes_the_place_of_a_built_in_one_by_its_id() {
+    let own = step("finish", &value("Own", &json!("yes")));
+    for name in ["880-finish.json", "500-finish.json"] {
+        let test = Test::new().file(&format!("steps/{name}"), &own);
+        let plan = json(&test, "plan --target azure --format json --steps steps");
+        let steps = plan["steps"].as_array().expect("steps");
+        let found: Vec<&Value> = steps.iter().filter(|it| it["id"] == "finish").collect();
+        assert_eq!(found.len(), 1, "{name}");
+        assert_eq!((&found[0]["resources"], &found[0]["file"]), (&json!(1), &json!(format!("steps/{name}"))));
+    }
+    // The model knows what is missing then.
+    let seal = Test::new().file("steps/900-seal.json", &step("seal", &value("Own", &json!("yes"))));
+    seal.line("plan --target azure --steps steps").fails(6, &["the predicted machine could not work"]);
+}
+
+#[test]
+fn files_beside_steps_are_text_bytes_and_scripts() {
+    let script = json!([{
+        "name": "own", "type": "script", "source": "derived: a test",
+        "properties": { "test": { "file": "scripts/test.ps1" }, "expected": "True", "set": { "file": "scripts/set.ps1" } },
+    }]);
+    let test = Test::new()
+        .file("a/905-own.json", &step("own", &script))
+        .file("a/scripts/test.ps1", "\u{feff}Test-Path -LiteralPath 'C:\\own'\n")
+        .file("a/scripts/set.ps1", "$null = New-Item -ItemType 'Directory' -Path 'C:\\own'\n")
+        .file("a/README.md", "What this is.")
+        .file("b/906-bytes.json", &step("bytes", &value("Bytes", &json!({ "base64": "data.bin" }))))
+        .file("b/data.bin", "\u{1}abc");
+    test.prints("build --no-bake --out o --target host --steps a --steps b");
+    let guest: Value = serde_json::from_str(&test.text("o/guest-plan.json")).expect("JSON");
+    let resources = guest["resources"].as_array().expect("resources");
+    let of = |step: &str| &resources.iter().find(|it| it["step"] == step).expect("a resource")["properties"];
+    assert_eq!(of("own")["test"], "Test-Path -LiteralPath 'C:\\own'\n");
+    assert_eq!(of("bytes")["data"], "AWFiYw==");
+}
+
+#[test]
+fn folders_that_cannot_be_meant_are_refused() {
+    let good = step("own", &value("Own", &json!("x")));
+    let named = step("own", &value("Own", &json!({ "file": "gone.txt" })));
+    for (files, code, said) in [
+        (
+            vec![("s/905-own.json", good.as_str()), ("s/unused.txt", "x")],
+            3,
+            "`unused.txt` has no place there",
+        ),
+        (
+            vec![("s/905-other.json", &good)],
+            6,
+            "s/905-other.json: `id` is `own`, and must be that of the file name, `other`",
+        ),
+        (vec![("s/905-own.json", &good), ("s/906-own.json", &good)], 3, "are the same step or file"),
+        (vec![("s/905-own.json", &good), ("t/906-own.json", &good)], 3, "are the same step or file"),
+        (vec![("s/905-own.json", &named)], 6, "there is no file `gone.txt` beside the steps"),
+        (vec![("s/905-own.json", "{\"id\": \"own\", \"id\": \"x\"}")], 6, "s/905-own.json:1"),
+    ] {
+        let mut test = Test::new();
+        for (path, content) in &files {
+            test = test.file(path, content);
+        }
+        let second = if files.iter().any(|(path, _)| path.starts_with("t/")) { " --steps t" } else { "" };
+        let ran = test.line(&format!("plan --target host --steps s{second}")).run();
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+        assert!(ran.code == Some(code), "{said}: {:?} {}", ran.code, ran.stderr);
+    }
+    let test = Test::new().file("c/sub/x.json", "{}").line("plan --target host --component-files c");
+    test.fails(3, &["--component-files c: `sub/x.json` has no place there"]);
+    let missing =
+        Test::new().file("imagegen.json", r#"{"target": "host", "steps": ["nowhere"]}"#).line("plan");
+    missing.fails(3, &["nowhere"]);
+}
+
+#[test]
+fn a_definition_names_targets_beside_it() {
+    let packer = imagegen::embedded::Tree::embedded_packer();
+    let mut test = Test::new()
+        .file("d/image.json", r#"{"target": "own", "kubernetes": "1.36", "targets": ["targets"]}"#);
+    for path in packer.list_files("targets/azure") {
+        let content = String::from_utf8(packer.get(&path).expect("file").to_vec()).expect("UTF-8");
+        let name = path.rsplit('/').next().expect("name");
+        test = test.file(
+            &format!("d/targets/own/{name}"),
+            &content.replace(r#""name": "azure","#, r#""name": "own","#),
+        );
+    }
+    assert!(test.prints("plan --config d/image.json").contains("Microsoft Azure"));
+}
