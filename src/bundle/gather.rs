@@ -54,7 +54,8 @@ pub fn gather_bundle(
     names.sort();
     names.dedup();
     let source = ImageSource { fetcher: &gatherer.fetcher, jobs: network.jobs, printer };
-    let asked = |name: &ImageReference| images.contains(name) || lock.selection.container_images.contains(name);
+    let asked =
+        |name: &ImageReference| images.contains(name) || lock.selection.container_images.contains(name);
     let carried = source.fetch_images(&names, asked, build)?;
     for image in &carried {
         gatherer.parts.extend(image.list_parts(BLOBS));
