@@ -32,8 +32,8 @@ pub use definition::{DefinedImage, DefinitionName, list_images, load_image};
 pub use inputs::{apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
 pub use join::{read_join_input, read_places, read_secrets};
 pub use lockfile::{
-    Stale, complete_for_lock, lock_path, read_lock, resolve_bake_plan, resolve_locked_definition,
-    resolve_locked_plan, resolve_viewed_plan,
+    Stale, check_lock_path, complete_for_lock, lock_path, read_lock, resolve_bake_plan,
+    resolve_locked_definition, resolve_locked_plan, resolve_viewed_plan, write_lockfile,
 };
 pub use sources::read_sources;
 

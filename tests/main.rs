@@ -39,6 +39,7 @@ mod matrix;
 mod mirror;
 mod own_content;
 mod packer;
+mod place;
 mod scripts;
 mod targets;
 mod tidy;

@@ -1,6 +1,7 @@
 //! Packer and its plugin out of the store: proven like any artifact, laid out where Packer finds
 //! them, run from there. A fresh machine needs no other install.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::Trees;
@@ -101,7 +102,7 @@ pub fn install_tools(
     let program = install_program(packer, &store.root().join("tools").join(packer.fetched().sha256()))?;
     for (plugin, verified) in plugins {
         let installed = install_program(verified, &plugin_root.join(&plugin.source))?;
-        let sum = sha256_hex(&fs::read_file(&installed)?);
+        let sum = fs::digest_file(&installed)?.sha256;
         let mut name = installed.into_os_string();
         name.push("_SHA256SUM");
         fs::write_file(Path::new(&name), sum.as_bytes())?;
@@ -119,20 +120,24 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
         .archive_format()
         .ok_or_else(|| malformed("a tool is published as an archive".to_owned()))?;
     let wanted = Wanted::from_names(artifact.members.iter().map(|member| member.member.as_str()));
-    let file = fs::open_file(verified.fetched().path())?;
-    let mut programs = Vec::new();
-    archive::read_members(file, format, &wanted, &Limits::default(), &mut |entry, content| {
-        programs.push((entry.name.clone(), archive::read_member_bytes(entry, content)?));
-        Ok(())
-    })
-    .map_err(named)?;
-    let Some((name, bytes)) = programs.into_iter().next() else {
-        return Err(malformed("no program is listed for it".to_owned()));
+    let [program] = artifact.members.as_slice() else {
+        return Err(malformed("one program must be listed for it".to_owned()));
     };
-    let path = folder.join(name.rsplit('/').next().unwrap_or(&name));
+    // Packer knows a plugin by the name that its publisher gave it.
+    let name = program.member.as_str();
+    let path = folder.join(name.rsplit('/').next().unwrap_or(name));
     // Compared and not taken for granted: it is what will run.
-    if fs::read_if_exists(&path)?.is_none_or(|there| sha256_hex(&there) != sha256_hex(&bytes)) {
-        fs::write_program(&path, &bytes)?;
+    let there = if fs::is_file(&path) { Some(fs::digest_file(&path)?.sha256) } else { None };
+    if there.is_some() && there.as_deref() == program.sha256.as_deref() {
+        return Ok(path);
     }
+    let archive = fs::open_file(verified.fetched().path())?;
+    fs::write_program_with(&path, |file| {
+        archive::read_members(archive, format, &wanted, &Limits::default(), &mut |entry, content| {
+            io::copy(content, file).map(drop).map_err(|error| archive::unreadable_error(entry, &error))
+        })
+        .map(drop)
+        .map_err(named)
+    })?;
     Ok(path)
 }

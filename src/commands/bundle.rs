@@ -6,10 +6,9 @@ use crate::acquire::open_store;
 use crate::bundle::{self, BundleOutput, Index, Opened, gather_bundle};
 use crate::cli::{BundleArgs, BundleWhat, SourceArgs};
 use crate::diagnostic::Result;
-use crate::io::fs;
 use crate::lock::Lock;
 use crate::scripts::replace_scripts;
-use crate::selection::{read_lock, read_sources};
+use crate::selection::{check_lock_path, read_lock, read_sources, write_lockfile};
 use crate::ui::Printer;
 
 pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
@@ -26,6 +25,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
             print_bundle(file, &opened.index, opened.lock.artifacts.len(), None, printer)
         }
         BundleWhat::Extract { file, store: path, as_mirror, lock, write_lock } => {
+            write_lock.as_deref().map_or(Ok(()), check_lock_path)?;
             let reviewed = lock.as_deref().map(read_lock).transpose()?;
             if reviewed.is_none() {
                 printer.print_warning("the bundle's lock was compared with nothing: `--lock FILE` names one");
@@ -38,7 +38,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
                 (bundle::extract_bundle(file, &store, reviewed)?, &store.root().to_owned())
             };
             if let Some(path) = write_lock {
-                fs::write_file(path, opened.lock.encode().as_bytes())?;
+                write_lockfile(path, &opened.lock)?;
             }
             print_bundle(
                 file,

@@ -42,11 +42,9 @@ pub(super) fn run_cluster_manifests(
         printer.print_note(&format!("not pinned by digest: {image}"));
     }
     let Some(out) = &args.out else { return print_stream(&files, printer) };
-    let index = trees.catalog.load_cluster_index()?;
-    let ours: Vec<&str> = index.files.iter().filter_map(|file| file.file.split('/').next()).collect();
     let contents: BTreeMap<String, Vec<u8>> =
         files.iter().map(|file| (file.file.clone(), file.content.clone().into_bytes())).collect();
-    fs::place_directory(out, &contents, &ours, &[], args.force)?;
+    fs::place_directory(out, &contents, &[], &[], args.force)?;
     printer.print_result(&describe_files(&files), || {
         files.iter().map(|file| format!("{}: {}\n", out.join(&file.file).display(), file.summary)).collect()
     })

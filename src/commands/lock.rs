@@ -10,8 +10,8 @@ use crate::io::fs;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::version::Version;
 use crate::selection::{
-    apply_policy, complete_for_lock, lock_path, predict_machine, read_definition, read_policy, read_sources,
-    resolve_updated_plan,
+    apply_policy, check_lock_path, complete_for_lock, lock_path, predict_machine, read_definition,
+    read_policy, read_sources, resolve_updated_plan, write_lockfile,
 };
 use crate::trust::admit;
 use crate::ui::Printer;
@@ -21,6 +21,7 @@ pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer)
     let trees = read_sources(sources, Some((&args.selection).into()))?;
     let (definition, default) = read_definition(&args.selection, &trees)?;
     let path = lock_path(args.lock.as_ref(), &default);
+    check_lock_path(&path)?;
     let old = read_old_lock(&path)?;
     let definition = complete_for_lock(definition, old.as_ref(), args, &path)?;
     let updated = old.as_ref().map(|lock| lock.updated.clone()).unwrap_or_default();
@@ -47,7 +48,7 @@ pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer)
     }
     let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
-    fs::write_file(&path, lock.encode().as_bytes())?;
+    write_lockfile(&path, lock)?;
     plan.warnings.iter().for_each(|warning| printer.print_warning(&warning.message));
     printer.print_result(lock, || {
         let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();

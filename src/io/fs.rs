@@ -21,7 +21,7 @@ pub use scratch::Scratch;
 pub use space::{can_write, free};
 pub use sums::{Digests, Sums, digest_file, read_pieces};
 pub(in crate::io) use write::create_temporary;
-pub use write::{Log, write_file, write_program, write_secret, write_with};
+pub use write::{Log, write_file, write_program_with, write_secret, write_with};
 
 /// Characters of a path in a message.
 const LONGEST_SHOWN: usize = 300;
@@ -97,10 +97,25 @@ pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u
     read_if_exists(&real)
 }
 
+/// Largest file that is read whole: what people write, lists, manifests and signatures. Anything larger is read
+/// in pieces.
+pub const LARGEST_READ: u64 = 64 << 20;
+
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read, or has more than [`LARGEST_READ`] bytes: a device such as /dev/zero has no end.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
-    fs::read(path).map_err(file_error("reading", path))
+    let bytes = read_head(path, LARGEST_READ + 1)?;
+    if bytes.len() as u64 > LARGEST_READ {
+        let reason = format!("it is larger than {} MiB", LARGEST_READ >> 20);
+        return Err(file_error("reading", path)(io::Error::new(io::ErrorKind::InvalidInput, reason)));
+    }
+    Ok(bytes)
+}
+
+/// Whether the path is a regular file and no link.
+#[must_use]
+pub fn is_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
 }
 
 /// # Errors
@@ -125,10 +140,10 @@ pub fn read_head(path: &Path, length: u64) -> Result<Vec<u8>, FileError> {
 /// # Errors
 /// The file is there and cannot be read.
 pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    match fs::read(path) {
+    match read_file(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(file_error("reading", path)(error)),
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -74,7 +74,11 @@ impl Store {
         for folder in ["objects/sha256", "sha512", "urls", "partial"] {
             create_folder(&root.join(folder))?;
         }
-        check_owner(&root)?;
+        // The user may name a link to the store; what lies in it is the store's own.
+        check_owner(&std::fs::canonicalize(&root).map_err(file_error("reading", &root))?)?;
+        for folder in ["objects", "objects/sha256", "sha512", "urls", "partial"] {
+            check_owner(&root.join(folder))?;
+        }
         Ok(Self { root })
     }
 
@@ -328,8 +332,10 @@ fn create_folder(path: &Path) -> Result<(), FileError> {
 #[cfg(unix)]
 fn check_owner(root: &Path) -> Result<(), FileError> {
     use std::os::unix::fs::MetadataExt as _;
-    let metadata = root.metadata().map_err(file_error("reading", root))?;
-    let reason = if metadata.uid() != rustix::process::geteuid().as_raw() {
+    let metadata = root.symlink_metadata().map_err(file_error("reading", root))?;
+    let reason = if !metadata.is_dir() {
+        "a folder of the store is a link or no folder: name another store by `--store DIR`"
+    } else if metadata.uid() != rustix::process::geteuid().as_raw() {
         "the store belongs to another user: name one of your own by `--store DIR`"
     } else if metadata.mode() & 0o022 != 0 {
         "other users can write to the store: run `chmod go-w` on it, or name another by `--store DIR`"

@@ -33,6 +33,31 @@ pub fn read_lock(path: &Path) -> Result<Lock> {
     Ok(Lock::decode(&path.display().to_string(), &read_input("--lock", path)?)?)
 }
 
+/// What every lockfile of this program holds, also one that cannot be read any more.
+const LOCK_SCHEMA: &str = "imagegen.dev/lock/";
+
+/// Writes a lockfile where there is none, or over one.
+///
+/// # Errors
+/// Something else lies there, or the file cannot be written.
+pub fn write_lockfile(path: &Path, lock: &Lock) -> Result<()> {
+    check_lock_path(path)?;
+    Ok(fs::write_file(path, lock.encode().as_bytes())?)
+}
+
+/// Before anything is downloaded for a lockfile.
+///
+/// # Errors
+/// Something else than a lockfile lies there.
+pub fn check_lock_path(path: &Path) -> Result<()> {
+    let there = fs::read_if_exists(path)?.unwrap_or_default();
+    if !there.is_empty() && !String::from_utf8_lossy(&there).contains(LOCK_SCHEMA) {
+        let message = format!("{} is not a lockfile: it is not overwritten", path.display());
+        return Err(InputError::new(message, "choose another path for the lockfile").into());
+    }
+    Ok(())
+}
+
 /// The lockfile's path: as named, or beside the image definition.
 #[must_use]
 pub fn lock_path(named: Option<&PathBuf>, default: &Path) -> PathBuf {

@@ -2,20 +2,46 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+
+use serde_json::Value;
 
 use super::{content, digest, sound};
+use crate::support::archives::{tar_gz, zip};
 use crate::support::server::{Asked, Server, Step, ranged, status};
 use crate::support::{Test, files, program};
 
 /// What the default selection downloads.
 const COMPONENTS: &[&str] = &["kubernetes-node", "containerd", "crictl", "cloudbase-init"];
 
-/// A mirror with bytes of our own, and a run of the program that takes them.
+/// Artifacts of the default selection.
+fn planned() -> &'static [Value] {
+    static PLANNED: OnceLock<Vec<Value>> = OnceLock::new();
+    PLANNED.get_or_init(|| {
+        let plan = Test::new().line("plan --target azure --k8s 1.36.0 --format json");
+        let plan: Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
+        let groups = plan["components"].as_array().expect("components");
+        groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")).cloned().collect()
+    })
+}
+
+/// Bytes of our own at a path of a mirror: for an archive, one whose first member has the size.
 pub fn bytes_of(path: &str, size: usize) -> Vec<u8> {
     let mut bytes = path.as_bytes().to_vec();
     bytes.extend(content(size));
-    bytes
+    let is_there = |artifact: &&Value| artifact["url"].as_str().is_some_and(|url| url.ends_with(path));
+    let artifact = planned().iter().find(is_there);
+    let members = artifact.and_then(|artifact| artifact["members"].as_array()).into_iter().flatten();
+    let names = members.map(|member| member["member"].as_str().expect("member").to_owned());
+    let files: Vec<(String, &[u8])> = names
+        .enumerate()
+        .map(|(at, name)| (name, if at == 0 { bytes.as_slice() } else { b"short" }))
+        .collect();
+    match artifact.and_then(|artifact| artifact["kind"].as_str()) {
+        Some("tar.gz") => tar_gz(&files),
+        Some("zip") => zip(&files),
+        _ => bytes,
+    }
 }
 
 fn serve(asked: &Asked, size: usize) -> Vec<Step> {
@@ -27,11 +53,8 @@ fn serve(asked: &Asked, size: usize) -> Vec<Step> {
 
 /// `imagegen VERB` with everything overridden by bytes of our own at this address.
 pub fn mirrored(mirror: &str, verb: &str, size: usize) -> Test {
-    let plan = Test::new().line("plan --target azure --k8s 1.36.0 --format json");
-    let plan: serde_json::Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
     let mut test = Test::new().line(&format!("{verb} --target azure --k8s 1.36.0"));
-    let groups = plan["components"].as_array().expect("components");
-    for artifact in groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
+    for artifact in planned() {
         let name = artifact["component"].as_str().expect("component");
         assert!(COMPONENTS.contains(&name), "{name}");
         let path = artifact["url"].as_str().expect("url").replace("https://", "/");

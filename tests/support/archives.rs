@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 pub fn tar_gz(files: &[(String, &[u8])]) -> Vec<u8> {
-    let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::none()));
     for (name, bytes) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);

@@ -97,7 +97,14 @@ impl Test {
     }
 
     pub fn run(&self) -> Ran {
-        let Output { status, stdout, stderr } = self.command().output().expect("the program starts");
+        self.run_with("")
+    }
+
+    /// The same run with more arguments, in the same folder.
+    pub fn run_with(&self, line: &str) -> Ran {
+        let mut command = self.command();
+        command.args(line.split_whitespace());
+        let Output { status, stdout, stderr } = command.output().expect("the program starts");
         Ran {
             code: status.code(),
             stdout: String::from_utf8(stdout).expect("stdout is UTF-8"),

@@ -12,7 +12,7 @@ use tempfile::{Builder, TempDir};
 use walkdir::WalkDir;
 
 use super::write::{remove_leftovers, split_path, temporary_prefix};
-use super::{FileError, file_error, read_file, read_if_exists};
+use super::{FileError, digest_file, file_error, read_if_exists};
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::sha256_hex;
 
@@ -110,7 +110,7 @@ fn find_kept_files(
         } else if results.contains(&name.as_str()) {
             return error(|path, found| PlaceError::Result { path, found });
         } else if let Some(digest) = written.get(&name) {
-            if !kind.is_file() || sha256_hex(&read_file(&path.join(&name))?) != *digest {
+            if !kind.is_file() || digest_file(&path.join(&name))?.sha256 != *digest {
                 return error(|path, found| PlaceError::Changed { path, found });
             }
         } else if kind.is_file() && is_user_values(&name) && !files.contains_key(&name) {

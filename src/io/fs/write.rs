@@ -38,12 +38,15 @@ pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write_as(path, 0o600, |file| file.write_all(bytes).map_err(file_error("writing", path)))
 }
 
-/// As [`write_file()`], for a program.
+/// As [`write_with()`], for a program.
 ///
 /// # Errors
-/// As [`write_file()`].
-pub fn write_program(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    write_as(path, 0o777, |file| file.write_all(bytes).map_err(file_error("writing", path)))
+/// As [`write_with()`].
+pub fn write_program_with<E: From<FileError>>(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
+    write_as(path, 0o777, fill)
 }
 
 /// The process's umask takes bits from `mode`.
@@ -200,7 +203,7 @@ mod tests {
         for path in [link.as_path(), &pipe, folder.path(), Path::new("/dev/full")] {
             assert!(write_file(path, b"new").is_err(), "{}", path.display());
             assert!(write_secret(path, b"new").is_err(), "{}", path.display());
-            assert!(write_program(path, b"new").is_err(), "{}", path.display());
+            assert!(write_program_with::<FileError>(path, |_| Ok(())).is_err(), "{}", path.display());
             assert!(Log::create(path).is_err(), "{}", path.display());
         }
         assert_eq!(fs::read(&file).unwrap(), b"old");

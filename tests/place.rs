@@ -1,0 +1,99 @@
+//! Files of the user: what imagegen did not write, or what was edited since, is neither replaced nor read without end.
+
+use std::fs;
+
+use crate::support::Test;
+
+#[test]
+fn a_lockfile_replaces_a_lockfile_only() {
+    let lock = "lock --target host --k8s 1.36.0";
+    let definition = r#"{"target": "host", "kubernetes": "1.36.0"}"#;
+    for (name, content) in [("imagegen.json", definition), ("notes.txt", "mine"), ("policy.json", "{}")] {
+        let test = Test::new().line(lock).file(name, content).args(["--lock", name]);
+        test.fails(3, &[name, "is not a lockfile: it is not overwritten"]);
+        assert_eq!(test.text(name), content);
+    }
+    // A lockfile with the markers of a merge is one, and an empty file is nobody's.
+    for content in ["<<<<<<< ours\n{\"schema\": \"imagegen.dev/lock/v1\",\n", ""] {
+        let test = Test::new().line(lock).file("own.lock.json", content).args(["--lock", "own.lock.json"]);
+        test.succeeds();
+        assert!(test.text("own.lock.json").starts_with('{'));
+    }
+}
+
+#[test]
+fn edited_and_own_files_beside_manifests_survive() {
+    for edit in ["smoke/mine.yaml", "node/mine.txt", "mine.yaml"] {
+        let test = Test::new()
+            .line("cluster-manifests --k8s 1.36.0 --cni flannel-overlay --endpoint a.example:6443 --out o");
+        test.succeeds();
+        test.succeeds();
+        let path = test.folder.join("o").join(edit);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "mine").unwrap();
+        for force in ["", "--force"] {
+            let ran = test.run_with(force);
+            assert_eq!(ran.code, Some(6), "{edit} {force}: {}", ran.stderr);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+        }
+    }
+    let test = Test::new()
+        .line("cluster-manifests --k8s 1.36.0 --cni flannel-overlay --endpoint a.example:6443 --out o");
+    test.succeeds();
+    let files = fs::read_dir(test.folder.join("o")).unwrap().map(|entry| entry.unwrap().path());
+    let first = files.filter(|path| path.extension().is_some_and(|end| end == "yaml")).min().unwrap();
+    fs::write(&first, "edited").unwrap();
+    for force in ["", "--force"] {
+        assert_eq!(test.run_with(force).code, Some(6), "{force}");
+        assert_eq!(fs::read_to_string(&first).unwrap(), "edited", "{}", first.display());
+    }
+    let catalog = Test::new().line("catalog export --out o");
+    catalog.succeeds();
+    let file = catalog.folder.join("o/components/containerd.json");
+    fs::write(&file, "{}").unwrap();
+    assert_eq!(catalog.run_with("--force").code, Some(6));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{}");
+}
+
+/// A device without end is no input.
+#[cfg(target_os = "linux")]
+#[test]
+fn inputs_without_end_are_refused() {
+    for line in [
+        "plan --config /dev/zero",
+        "plan --target host --k8s 1.36.0 --overrides /dev/zero",
+        "plan --target host --k8s 1.36.0 --policy /dev/zero",
+        "build --target host --k8s 1.36.0 --no-bake --locked --lock /dev/zero",
+        "store gc --lock /dev/zero --store s",
+        "bundle create --out b.zip --lock /dev/zero --offline --store s",
+        "join-data --k8s 1.36.0 --from /dev/zero",
+        "join-data --k8s 1.36.0 --token-file /dev/zero --endpoint a.example:6443",
+        "join-data --k8s 1.36.0 --discovery-kubeconfig /dev/zero",
+        "join-data --k8s 1.36.0 --endpoint a.example:6443 --ca-cert /dev/zero",
+        "fetch --target host --k8s 1.36.0 --ca-file /dev/zero --store s",
+    ] {
+        let test = Test::new().line(line);
+        let ran = test.run();
+        assert!(matches!(ran.code, Some(1..=4)), "{line}: {:?}\n{}", ran.code, ran.stderr);
+        assert!(ran.stderr.contains("arger than"), "{line}: {}", ran.stderr);
+    }
+}
+
+/// What another user could write does not speak for publishers.
+#[cfg(unix)]
+#[test]
+fn stores_that_others_can_write_are_not_used() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let fetch = "fetch --target host --k8s 1.36.0 --offline --store s";
+    for folder in ["s", "s/urls", "s/objects/sha256"] {
+        let test = Test::new().line(fetch);
+        assert_eq!(test.run().code, Some(4));
+        fs::set_permissions(test.folder.join(folder), fs::Permissions::from_mode(0o777)).unwrap();
+        test.fails(1, &["other users can write"]);
+    }
+    let test = Test::new().line(fetch);
+    assert_eq!(test.run().code, Some(4));
+    fs::rename(test.folder.join("s/urls"), test.folder.join("elsewhere")).unwrap();
+    symlink(test.folder.join("elsewhere"), test.folder.join("s/urls")).unwrap();
+    test.fails(1, &["a folder of the store is a link"]);
+}
