@@ -3,6 +3,7 @@
 
 mod aws;
 mod media;
+mod proxmox;
 mod qemu;
 mod vsphere;
 

@@ -201,12 +201,12 @@ fn preview_target(selection: &ImageDefinition, trees: &Trees) -> usize {
     let (guest, _) = predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{title}: {error:#}"));
     let lock = Lock::for_preview(&plan);
     let workspace = render_workspace(&plan, &lock, &guest, &trees.packer, &trees.provisioners);
-    check_variables(&title, &workspace.unwrap_or_else(|error| panic!("{title}: {error:#}")));
+    check_variables(&title, &plan.target, &workspace.unwrap_or_else(|error| panic!("{title}: {error:#}")));
     1
 }
 
-/// Packer refuses a variable that is used and not declared; one that is declared and not used would do nothing.
-fn check_variables(title: &str, workspace: &Workspace) {
+/// Packer refuses a variable that is used and not declared; one that no block of the target uses would do nothing.
+fn check_variables(title: &str, target: &Target, workspace: &Workspace) {
     let hcl = workspace.files.iter().filter(|(name, _)| name.ends_with(".pkr.hcl"));
     let text: String = hcl.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
     assert!(!text.contains("{%") && !text.contains("{{"), "{title}: a tag remains");
@@ -216,5 +216,14 @@ fn check_variables(title: &str, workspace: &Workspace) {
     let declared: BTreeSet<String> = text.split("\nvariable \"").skip(1).map(name).collect();
     let more: Vec<_> = text.strip_prefix("variable \"").map(name).into_iter().collect();
     let declared: BTreeSet<String> = declared.into_iter().chain(more).collect();
-    assert_eq!(used, declared, "{title}: variables used, and declared");
+    let source = Tree::embedded_packer();
+    let source = source.get(&format!("targets/{}/source.pkr.hcl", target.name)).unwrap_or_default();
+    let source = String::from_utf8_lossy(source).into_owned();
+    let elsewhere: BTreeSet<String> = source.split("var.").skip(1).map(name).collect();
+    for name in used.difference(&declared) {
+        panic!("{title}: `{name}` is used and not declared");
+    }
+    for name in declared.difference(&used) {
+        assert!(elsewhere.contains(name), "{title}: `{name}` is declared and used nowhere");
+    }
 }

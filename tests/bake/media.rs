@@ -99,12 +99,18 @@ pub fn read_answers(disc: &Path) -> (String, String) {
     (answers, password)
 }
 
-/// All phases ran, and the builder's command ended the machine after the last one.
-pub fn check_session(machine: &Path) {
+/// All phases ran; gives what happened in the guest.
+pub fn check_phases(machine: &Path) -> String {
     let events = fs::read_to_string(machine.join("winrm/events.jsonl")).expect("events");
     for phase in ["bootstrap", "prepare", "install", "test", "seal"] {
         assert!(events.contains(&format!("-Phase '{phase}'")), "{phase}");
     }
+    events
+}
+
+/// All phases ran, and the builder's command ended the machine after the last one.
+pub fn check_session(machine: &Path) {
+    let events = check_phases(machine);
     let position = |text: &str| events.find(text).unwrap_or_else(|| panic!("no {text}"));
     assert!(position("-Phase 'seal'") < position("shutdown.exe /s"));
 }
