@@ -220,10 +220,8 @@ fn check_variables(title: &str, target: &Target, workspace: &Workspace) {
     let source = source.get(&format!("targets/{}/source.pkr.hcl", target.name)).unwrap_or_default();
     let source = String::from_utf8_lossy(source).into_owned();
     let elsewhere: BTreeSet<String> = source.split("var.").skip(1).map(name).collect();
-    for name in used.difference(&declared) {
-        panic!("{title}: `{name}` is used and not declared");
-    }
-    for name in declared.difference(&used) {
-        assert!(elsewhere.contains(name), "{title}: `{name}` is declared and used nowhere");
-    }
+    let undeclared: Vec<_> = used.difference(&declared).collect();
+    assert!(undeclared.is_empty(), "{title}: used and not declared: {undeclared:?}");
+    let unused: Vec<_> = declared.difference(&used).filter(|name| !elsewhere.contains(*name)).collect();
+    assert!(unused.is_empty(), "{title}: declared and used nowhere: {unused:?}");
 }
