@@ -235,6 +235,14 @@ function Set-ServiceFailure {
     $null = Invoke-Native -Program "$script:System32\sc.exe" -Arguments $arguments
 }
 
+# With 1, an end with an error code is a failure like a crash.
+function Set-ServiceFailureFlag {
+    [CmdletBinding()]
+    param([string] $Name, [bool] $Flag)
+    $arguments = @('failureflag', $Name, "$([int]$Flag)")
+    $null = Invoke-Native -Program "$script:System32\sc.exe" -Arguments $arguments
+}
+
 # Asks and does not wait. Exit code 1056: it was running already.
 function Request-ServiceState {
     [CmdletBinding()]

@@ -106,18 +106,54 @@ function Get-WatchLog {
     Join-Path -Path $script:Root -ChildPath 'state/join.log'
 }
 
-# Where others run kubeadm: does in a process of its own, until its time is over, what Join-Cluster does.
+# Whether the watch has begun within some seconds: the first thing that it does is to disable the kubelet.
+function Wait-Watch {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $clock = [Diagnostics.Stopwatch]::StartNew()
+    while ((Get-StartType -Name 'kubelet') -ne 'disabled') {
+        if ($clock.Elapsed.TotalSeconds -ge $Seconds) { return $false }
+        Start-Sleep -Milliseconds 200
+    }
+    $true
+}
+
+# The task by which the watch starts where a security rule blocks processes that WMI makes.
+function Get-WatchTask {
+    [CmdletBinding()]
+    param()
+    'imagegen-watch'
+}
+
+function Remove-WatchTask {
+    [CmdletBinding()]
+    param()
+    if ($null -ne (Get-Task -Name (Get-WatchTask))) { Remove-Task -Name (Get-WatchTask) }
+}
+
+# Where others run kubeadm: does in a process of its own, until its time is over, what Join-Cluster does. Without
+# it, kubeadm must not begin.
 function Start-Watch {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [int] $Seconds)
     Start-Deadline -Name 'preparing the join' -Seconds $Seconds
+    $file = "$PSScriptRoot/Join-Node.ps1"
     $arguments = @('-Stage', 'watch', '-TimeoutSeconds', "$Seconds")
-    Start-Detached -Script "$PSScriptRoot/Join-Node.ps1" -Arguments $arguments
-    # The first thing that it does: without it, kubeadm must not begin.
-    while ((Get-StartType -Name 'kubelet') -ne 'disabled') {
-        $null = Get-TimeLeft -Doing 'waiting for Join-Node.ps1 -Stage watch to begin'
-        Start-Sleep -Milliseconds 200
+    $most = [Math]::Min(60, $Seconds)
+    try {
+        Start-Detached -Script $file -Arguments $arguments
+        if (Wait-Watch -Seconds $most) { return }
+        $why = "it has not begun within $most s"
+    } catch {
+        $why = $_.Exception.Message
     }
+    Write-NodeLine -Text "the watch starts as a task, not through WMI: $why"
+    $words = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy), '-File', $file)
+    $line = Join-Argument -Arguments ($words + $arguments)
+    $task = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'none'; Enabled = $true }
+    Set-Task -Name (Get-WatchTask) @task
+    Start-Task -Name (Get-WatchTask)
+    if (-not (Wait-Watch -Seconds $most)) { throw 'Join-Node.ps1 -Stage watch does not begin' }
 }
 
 function Watch-Join {
@@ -159,6 +195,7 @@ function Complete-Join {
         Start-Sleep -Milliseconds 500
     }
     Write-NodeLine -Text 'the kubelet is registered and well'
+    Remove-WatchTask
     Complete-Network -Facts $facts
     Start-Flannel -Facts $facts
     Start-Proxy -Facts $facts

@@ -16,6 +16,7 @@ $script:Root = $Root
 . "$PSScriptRoot/Proxy.ps1"
 . "$PSScriptRoot/Diagnosis.ps1"
 . "$PSScriptRoot/Payload.ps1"
+. "$PSScriptRoot/Logs.ps1"
 . $Platform
 
 # node.conf as a table of lists: a line is `name=value`, and a name may come several times.
@@ -141,5 +142,6 @@ function Update-CommandLine {
 }
 
 Export-ModuleMember -Function @('Assert-Replaceable', 'Complete-Join', 'Complete-Upgrade', 'Expand-Payload',
-    'Initialize-Join', 'Join-Cluster', 'Reset-Cluster', 'Restore-Network', 'Restore-Payload', 'Save-Diagnosis',
-    'Send-Alarm', 'Start-Node', 'Start-Watch', 'Stop-Node', 'Switch-Payload', 'Wait-Defender', 'Watch-Join')
+    'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network', 'Restore-Payload',
+    'Save-Diagnosis', 'Send-Alarm', 'Start-Node', 'Start-Watch', 'Stop-Node', 'Switch-Payload', 'Wait-Defender',
+    'Watch-Join')

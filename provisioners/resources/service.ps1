@@ -4,7 +4,8 @@ function Get-serviceResource {
     param([Parameter(Mandatory)] [string] $serviceName, [string[]] $dependsOn)
     $service = Get-ServiceConfig -Name $serviceName
     if ($null -eq $service) { return @{ ensure = 'absent' } }
-    $state = @{ ensure = 'present'; failureResetSeconds = 0; failureActions = @(); environment = @() }
+    $state = @{ ensure = 'present'; failureResetSeconds = 0; failureActions = @(); failureFlag = $false }
+    $state.environment = @()
     foreach ($name in 'displayName', 'commandLine', 'startType', 'state') { $state[$name] = $service[$name] }
     $state.dependsOn = @(Select-Order -Wanted $dependsOn -Found $service.dependsOn)
     $key = Get-ServiceKey -Name $serviceName
@@ -14,6 +15,8 @@ function Get-serviceResource {
         $state.failureResetSeconds = $failure.resetSeconds
         $state.failureActions = $failure.actions
     }
+    $flag = Get-RegistryValue -Key $key -Name 'FailureActionsOnNonCrashFailures'
+    if ($null -ne $flag) { $state.failureFlag = $flag.data -ne 0 }
     $environment = Get-RegistryValue -Key $key -Name 'Environment'
     if ($null -ne $environment) { $state.environment = @($environment.data) }
     $state
@@ -23,7 +26,8 @@ function Set-serviceResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $serviceName, [Parameter(Mandatory)] [string] $ensure,
         [string] $displayName, [string] $commandLine, [string] $startType, [string[]] $dependsOn,
-        [long] $failureResetSeconds, [object[]] $failureActions, [string[]] $environment, [string] $state)
+        [long] $failureResetSeconds, [object[]] $failureActions, [bool] $failureFlag, [string[]] $environment,
+        [string] $state)
     if ($ensure -eq 'absent') {
         Wait-ServiceState -Name $serviceName -State 'stopped'
         Remove-ServiceEntry -Name $serviceName
@@ -44,6 +48,9 @@ function Set-serviceResource {
         Set-ServiceFailure @failure
     } elseif ($PSBoundParameters.ContainsKey('failureResetSeconds')) {
         throw 'failureResetSeconds needs failureActions: the service manager takes them together'
+    }
+    if ($PSBoundParameters.ContainsKey('failureFlag')) {
+        Set-ServiceFailureFlag -Name $serviceName -Flag $failureFlag
     }
     if ($PSBoundParameters.ContainsKey('environment')) {
         $key = Get-ServiceKey -Name $serviceName

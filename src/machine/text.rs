@@ -169,6 +169,9 @@ impl Listing {
         if let Some(seconds) = service.failure_reset_seconds {
             actions.push(format!("count reset after {seconds} s without a failure"));
         }
+        if service.failure_flag == Some(true) {
+            actions.push("also after an error code".to_owned());
+        }
         self.write_list("on failure", &actions);
     }
 

@@ -197,6 +197,7 @@ function Invoke-Program {
 function Start-Detached {
     [CmdletBinding()]
     param([string] $Script, [string[]] $Arguments = @())
+    Confirm-Simulation -Ability 'Start-Detached'
     Set-Simulation -Area 'os' -Name 'detached' -Value (@([IO.Path]::GetFileName($Script)) + $Arguments -join ' ')
     Set-ServiceStart -Name 'kubelet' -StartType 'disabled'
 }
@@ -348,6 +349,14 @@ function Set-ServiceFailure {
     $bytes = foreach ($word in $words) { [BitConverter]::GetBytes([uint32]$word) }
     $hex = [BitConverter]::ToString([byte[]]@($bytes)).Replace('-', '').ToLowerInvariant()
     Set-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActions' -Kind 'Binary' -Data $hex
+}
+
+function Set-ServiceFailureFlag {
+    [CmdletBinding()]
+    param([string] $Name, [bool] $Flag)
+    Confirm-Simulation -Ability 'Set-ServiceFailureFlag'
+    $value = @{ Kind = 'DWord'; Data = [int]$Flag }
+    Set-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActionsOnNonCrashFailures' @value
 }
 
 # A service with the display name `hangs` stays pending, and one named `dies` ends while it starts; one that is
@@ -664,6 +673,8 @@ function Start-Task {
     [CmdletBinding()]
     param([string] $Name)
     Set-Simulation -Area 'running' -Name $Name -Value 'task'
+    # As the script that it starts.
+    if ($Name -eq 'imagegen-watch') { Set-ServiceStart -Name 'kubelet' -StartType 'disabled' }
 }
 
 function Stop-Task {

@@ -60,6 +60,66 @@ function Test-JoinByOthers {
     Assert-Run -Name 'the stage after' -Run $run -Code 0
     Assert-Kubelet -Name 'after the stage after' -StartType 'auto' -State 'running' -Arguments ' --whole'
     Assert-Run -Name 'a reset again' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
+
+    # A security rule that blocks processes of WMI: a task is the second way.
+    Set-Simulation -Area 'fails' -Name 'Start-Detached' -Value 'yes'
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
+    Set-Simulation -Area 'fails' -Name 'Start-Detached' -Value $null
+    Assert-Run -Name 'the stage before without WMI' -Run $run -Code 0 -Text 'simulated failure of Start-Detached'
+    $task = Get-Task -Name 'imagegen-watch'
+    $holds = $null -ne $task -and $task.argumentLine.EndsWith('-Stage watch -TimeoutSeconds 30')
+    Assert-That -Name 'a task watches' -Holds $holds -Detail $task
+    [IO.File]::WriteAllText($Flags, "KUBELET_KUBEADM_ARGS=`"--whole`"`n")
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 30 }
+    Assert-Run -Name 'the watch of the task' -Run $run -Code 0
+    [IO.File]::WriteAllText("$World/C/etc/kubernetes/kubelet.conf", 'x')
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'after' }
+    Assert-Run -Name 'the stage after the task' -Run $run -Code 0
+    Assert-That -Name 'the task of the watch is gone' -Holds ($null -eq (Get-Task -Name 'imagegen-watch'))
+    Assert-Run -Name 'one more reset' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
+}
+
+# Agents that reach the host through wins start in the network nat, whose addresses Windows chooses.
+function Test-StartNetwork {
+    param([string] $Source)
+    $world = New-NodeWorld -Source $Source
+    $more = "`nstartNetwork=C:\k\cni\0-containerd-nat.json`ncniConf=C:\etc\cni\net.d"
+    [IO.File]::AppendAllText("$world/C/imagegen/node.conf", $more)
+    Set-Simulation -Area 'networks' -Name 'nat' -Value $null
+    Write-TextFile -Path 'C:\k\cni\0-containerd-nat.json' -Content '{"a":"@NAT_NETWORK@","b":"@NAT_GATEWAY@"}'
+    # What Test-Node compares is made before, as an image has it.
+    Assert-Run -Name 'a node with nat' -Run (Invoke-Engine -World $world -Phase 'node') -Code 0
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
+    Assert-Run -Name 'the network that agents start in' -Run $run -Code 0 -Text 'start in the network nat'
+    $found = [IO.File]::ReadAllText("$world/C/etc/cni/net.d/0-containerd-nat.json")
+    $holds = $found -ceq '{"a":"172.20.0.0/20","b":"172.20.0.1"}'
+    Assert-That -Name 'its configuration has the addresses of Windows' -Holds $holds -Detail $found
+}
+
+# Logs are emptied in place when they are large, and go when they are old.
+function Test-NodeLog {
+    param([string] $Source)
+    $world = New-NodeWorld -Source $Source
+    $log = "$world/C/var/log/kubelet/kubelet.log"
+    $old = "$world/C/var/log/kubelet/kubelet.exe.log.INFO.20200101"
+    $pod = "$world/C/var/log/pods/x.log"
+    $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($pod))
+    foreach ($turn in 1, 2) {
+        [IO.File]::WriteAllText($log, "$turn" * 2097152)
+        [IO.File]::WriteAllText($pod, 'x' * 2097152)
+        [IO.File]::WriteAllText($old, 'x')
+        [IO.File]::SetLastWriteTimeUtc($old, [DateTime]::UtcNow.AddDays(-40))
+        $run = Invoke-NodeScript -World $world -Name 'Limit-Log' -With @{ MaximumMegabytes = 1 }
+        Assert-Run -Name "logs are limited, $turn" -Run $run -Code 0
+        $size = [IO.FileInfo]::new($log).Length
+        Assert-That -Name "a large log is emptied, $turn" -Holds ($size -eq 0) -Detail $size
+        $copy = [IO.File]::ReadAllText("$log.1")
+        $holds = $copy.StartsWith("$turn") -and $copy.Length -eq 2097152
+        Assert-That -Name "and copied before, $turn" -Holds $holds -Detail $copy.Length
+        Assert-That -Name "an old log goes, $turn" -Holds (-not [IO.File]::Exists($old))
+        Assert-That -Name "logs of pods stay, $turn" -Holds ([IO.FileInfo]::new($pod).Length -gt 0)
+    }
+    Assert-That -Name 'the copy before is kept' -Holds ([IO.File]::ReadAllText("$log.2").StartsWith('1'))
 }
 
 function Test-NodeLife {
@@ -170,7 +230,61 @@ function Test-Upgrade {
     Assert-That -Name 'the payload before is kept' -Holds $kept
     $kubelet = Get-ServiceConfig -Name 'kubelet'
     Assert-That -Name 'the kubelet runs again' -Holds ($kubelet['state'] -eq 'running')
+    Test-OtherUpgrade -World $world -Folder $folder
     Test-FailedUpgrade -World $world -Zip $zip -Digest $digest
+}
+
+# The payload again with another plan; gives its archive.
+function New-Payload {
+    param([string] $World, [string] $Folder, [scriptblock] $Edit)
+    $path = "$Folder/guest-plan.json"
+    $before = [IO.File]::ReadAllText($path)
+    $content = $before | ConvertFrom-Json
+    $null = & $Edit $content
+    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
+    $zip = "$World/C/other.zip"
+    if ([IO.File]::Exists($zip)) { [IO.File]::Delete($zip) }
+    [IO.Compression.ZipFile]::CreateFromDirectory($Folder, $zip)
+    [IO.File]::WriteAllText($path, $before)
+    $zip
+}
+
+# An older Kubernetes and one of two minor versions more are refused and change nothing; an upgrade that wants a
+# restart goes on with -Continue.
+function Test-OtherUpgrade {
+    param([string] $World, [string] $Folder)
+    $plan = "$World/C/imagegen/guest-plan.json"
+    $before = [IO.File]::ReadAllText($plan)
+    foreach ($version in '1.19.9', '1.22.0', '2.20.0', '1.20.0-rc.1') {
+        $edit = { param($content) $content.kubernetes = $version }
+        $zip = New-Payload -World $World -Folder $Folder -Edit $edit
+        $with = @{ Payload = $zip; Sha256 = (Get-Digest -Path $zip) }
+        $run = Invoke-NodeScript -World $World -Name 'Upgrade-Node' -With $with
+        Assert-Run -Name "no upgrade to $version" -Run $run -Code 1
+        $same = [IO.File]::ReadAllText($plan) -ceq $before
+        $kubelet = Get-ServiceConfig -Name 'kubelet'
+        $holds = $same -and $kubelet['state'] -eq 'running'
+        Assert-That -Name "nothing changes for $version" -Holds $holds -Detail $kubelet
+    }
+    $zip = New-Payload -World $World -Folder $Folder -Edit {
+        param($content)
+        $content.kubernetes = '1.21.0'
+        $variable = Select-Named -Content $content -Name 'environment/variable'
+        $variable.properties.value = 'other'
+    }
+    $with = @{ Payload = $zip; Sha256 = (Get-Digest -Path $zip) }
+    $run = Invoke-NodeScript -World $World -Name 'Upgrade-Node' -With $with
+    Assert-Run -Name 'an upgrade that wants a restart' -Run $run -Code 3010
+    Restart-World -World $World
+    $run = Invoke-NodeScript -World $World -Name 'Upgrade-Node' -With @{ Continue = $true }
+    Assert-Run -Name 'the upgrade goes on' -Run $run -Code 0
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    Assert-That -Name 'the kubelet runs after the restart' -Holds ($kubelet['state'] -eq 'running')
+    $back = [IO.File]::ReadAllText("$World/C/imagegen/previous/guest-plan.json")
+    Assert-That -Name 'the plan before the restart is kept' -Holds ($back -ceq $before)
+    # As it was, for the cases that follow.
+    [IO.File]::WriteAllText($plan, $before)
+    Assert-Run -Name 'the first plan again' -Run (Invoke-Engine -World $World -Phase 'node') -Code 0
 }
 
 # An upgrade that fails puts the plan back that was in use, and a reset that fails leaves recovery actions on.
@@ -360,6 +474,8 @@ function Test-NodeNetwork {
 function Test-NodeCase {
     param([string] $Source)
     Test-NodeLife -Source $Source
+    Test-StartNetwork -Source $Source
+    Test-NodeLog -Source $Source
     Test-NodeNetwork -Source $Source
     Test-NodeProxy -Source $Source
     Test-Upgrade -Source $Source

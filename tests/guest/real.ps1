@@ -196,7 +196,8 @@ function Get-Case {
     @{ name = 'service'; type = 'service'; absent = @{ serviceName = 'imagegen-real'; ensure = 'absent' }
         present = @{ serviceName = 'imagegen-real'; ensure = 'present'; displayName = 'imagegen real'
             commandLine = '"C:\Program Files\none\none.exe" --flag "a b"'; startType = 'delayed'
-            dependsOn = @('RpcSs'); environment = @('A=1'); failureResetSeconds = 900; failureActions = $actions }
+            dependsOn = @('RpcSs'); environment = @('A=1'); failureResetSeconds = 900; failureActions = $actions
+            failureFlag = $true }
         drift = { Set-Service -Name 'imagegen-real' -StartupType Disabled } }
     @{ name = 'task'; type = 'scheduledTask'; absent = @{ taskName = 'imagegen-real\clean'; ensure = 'absent' }
         present = @{ taskName = 'imagegen-real\clean'; ensure = 'present'; trigger = 'daily'; enabled = $true

@@ -75,7 +75,7 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 26] = [
+const LOADED: [&str; 27] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
@@ -90,6 +90,7 @@ const LOADED: [&str; 26] = [
     r#""$PSScriptRoot/Selection.ps1""#,
     r#""$PSScriptRoot/Reports.ps1""#,
     r#""$PSScriptRoot/Join.ps1""#,
+    r#""$PSScriptRoot/Logs.ps1""#,
     r#""$PSScriptRoot/Reset.ps1""#,
     r#""$PSScriptRoot/Upgrade.ps1""#,
     r#""$PSScriptRoot/Reason.ps1""#,

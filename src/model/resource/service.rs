@@ -40,6 +40,9 @@ pub struct ServiceSettings {
     pub failure_reset_seconds: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_actions: Option<Vec<FailureAction>>,
+    /// Whether ending with an error code counts as a failure, not only a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_flag: Option<bool>,
     /// `NAME=value`, seen by this service alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Vec<String>>,
@@ -121,6 +124,7 @@ impl Service {
             depends_on: new.depends_on.clone().or_else(|| old.depends_on.clone()),
             failure_reset_seconds: new.failure_reset_seconds.or(old.failure_reset_seconds),
             failure_actions: new.failure_actions.clone().or_else(|| old.failure_actions.clone()),
+            failure_flag: new.failure_flag.or(old.failure_flag),
             environment: new.environment.clone().or_else(|| old.environment.clone()),
             state: new.state.or(old.state),
         };

@@ -1,0 +1,54 @@
+<#
+.SYNOPSIS
+Keeps the logs of this node's services small.
+
+.DESCRIPTION
+Run by a task each day. A log that has grown too large is copied to NAME.1 and emptied where it is, because the
+service that writes it keeps it open; what is written in between is lost. Older copies move on to NAME.2 and so on.
+Files that nothing was written to for a month go. Logs of pods and containers are the kubelet's.
+Exit codes: 0 done, 1 a log could not be limited, 2 plan or scripts refused.
+
+.PARAMETER MaximumMegabytes
+Size from which on a log is emptied.
+
+.PARAMETER Keep
+Number of copies.
+
+.PARAMETER Days
+Age of files that go.
+
+.PARAMETER Platform
+Script with the abilities of Windows; another one in a simulation.
+
+.EXAMPLE
+C:\imagegen\node\Limit-Log.ps1
+#>
+[CmdletBinding()]
+param(
+    [ValidateRange(1, 10240)]
+    [int] $MaximumMegabytes = 100,
+    [ValidateRange(1, 99)]
+    [int] $Keep = 3,
+    [ValidateRange(1, 3650)]
+    [int] $Days = 30,
+    [string] $Platform
+)
+Set-StrictMode -Version 3.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+$root = Split-Path -Path $PSScriptRoot
+# Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
+if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
+# Every script against its digest, before one of them is loaded. The engine tells why it refuses.
+$null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
+if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
+. "$PSScriptRoot/../engine/Reason.ps1"
+$code = 1
+try {
+    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+    Limit-NodeLog -Megabytes $MaximumMegabytes -Keep $Keep -Days $Days
+    $code = 0
+} catch {
+    Write-Reason -Root $root -Source 'Limit-Log' -Message $_.Exception.Message
+}
+exit $code
