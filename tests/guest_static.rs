@@ -136,7 +136,13 @@ fn the_simulated_plan_has_every_type() {
     for resource in plan["resources"].as_array().unwrap() {
         let mut properties = resource["properties"].clone();
         if let Some(line) = properties.as_object_mut().unwrap().remove("commandLine") {
-            properties["program"] = line;
+            // `"C:\a b\c.exe" --d`: Rust has the program by itself.
+            let line = line.as_str().unwrap();
+            let program = match line.strip_prefix('"') {
+                Some(quoted) => quoted.split('"').next().unwrap(),
+                None => line.split(' ').next().unwrap(),
+            };
+            properties["program"] = program.into();
         }
         let kind = serde_json::json!({ "type": resource["type"], "properties": properties });
         serde_json::from_value::<ResourceKind>(kind)
