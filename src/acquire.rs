@@ -8,7 +8,8 @@ mod network;
 mod prove;
 mod tools;
 
-use crate::catalog::Trees;
+use crate::catalog::{Catalog, Trees};
+use crate::cli::NetworkArgs;
 use crate::diagnostic::{Classify, Error, ErrorClass, Result};
 use crate::fetch::{Fetched, Fetcher, Request};
 use crate::io::clock;
@@ -22,12 +23,13 @@ use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
 pub use network::{
-    absolute_path, open_fetcher, open_store, read_headers, request_artifact, request_user_files,
+    HeaderGrants, absolute_path, open_fetcher, open_store, request_artifact, request_user_files,
 };
 pub use prove::{
-    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, reprove_artifact, write_proofs,
+    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, carried_name, reprove_artifact,
+    write_proofs,
 };
-pub use tools::{PlannedTools, ToolError, Tools, acquire_tools, plan_tools};
+pub use tools::{PlannedTools, ToolError, Tools, acquire_tools, check_own_packer, check_tools, plan_tools};
 
 /// A plan whose artifacts were fetched and proven. Only [`prove_plan`] makes one.
 #[derive(Debug)]
@@ -67,7 +69,7 @@ pub struct Acquirer<'a> {
     pub trees: &'a Trees,
     pub policy: &'a Policy,
     pub fetcher: &'a Fetcher,
-    pub jobs: usize,
+    pub network: &'a NetworkArgs,
     pub printer: &'a Printer,
 }
 
@@ -89,7 +91,9 @@ impl Acquirer<'_> {
         let tree = self.trees.catalog.tree();
         let (keys, roots) = (Keys::read(tree)?, PinnedRoots::read(tree)?);
         let Self { fetcher, policy, .. } = *self;
-        let trust = Trust { fetcher, policy, keys: &keys, roots: &roots, now: clock::current_time() };
+        let catalog = &self.trees.catalog;
+        let trust =
+            Trust { fetcher, policy, catalog, keys: &keys, roots: &roots, now: clock::current_time() };
         let pairs = artifacts.iter().zip(&files);
         let outcomes =
             pairs.map(|(artifact, fetched)| prove::prove_artifact(artifact, fetched, scope, trust));
@@ -101,7 +105,7 @@ impl Acquirer<'_> {
     pub fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
         let total = requests.iter().filter_map(|request| request.size).sum();
         let downloads = Downloads::new(self.printer, requests.len(), total);
-        collect_outcomes(self.fetcher.fetch_all(requests, self.jobs, &downloads), self.printer)
+        collect_outcomes(self.fetcher.fetch_all(requests, self.network.jobs, &downloads), self.printer)
     }
 
     /// Files that the image definition pins by its own digests.
@@ -109,11 +113,17 @@ impl Acquirer<'_> {
     /// # Errors
     /// A download failed.
     pub fn fetch_user_files(&self, selection: &ImageDefinition) -> Result<Vec<Fetched>> {
-        self.fetch_files(&request_user_files(selection)?)
+        self.fetch_files(&request_user_files(selection, &self.grants())?)
+    }
+
+    /// What may be sent as headers.
+    #[must_use]
+    pub fn grants(&self) -> HeaderGrants {
+        HeaderGrants::new(self.network, self.policy)
     }
 
     fn create_request(&self, artifact: &PlannedArtifact) -> Result<Request> {
-        let mut request = request_artifact(artifact, self.trees)?;
+        let mut request = request_artifact(artifact, self.trees, &self.grants())?;
         let stored = self.find_stored(artifact, &request);
         request.digests.extend(stored);
         Ok(request)
@@ -166,15 +176,15 @@ pub enum PinScope {
 }
 
 impl PinScope {
-    fn holds(self, artifact: &PlannedArtifact, policy: &Policy) -> bool {
-        self == Self::Every || !artifact.is_pinned() || wants_proof(policy, artifact)
+    fn holds(self, artifact: &PlannedArtifact, policy: &Policy, catalog: &Catalog) -> bool {
+        self == Self::Every || !artifact.is_pinned() || wants_proof(policy, artifact, catalog)
     }
 }
 
 /// Whether [`pin_plan`] would fetch anything.
 #[must_use]
-pub fn needs_proofs(plan: &Plan, scope: PinScope, policy: &Policy) -> bool {
-    plan.artifacts().any(|artifact| scope.holds(artifact, policy))
+pub fn needs_proofs(plan: &Plan, scope: PinScope, policy: &Policy, catalog: &Catalog) -> bool {
+    plan.artifacts().any(|artifact| scope.holds(artifact, policy, catalog))
 }
 
 /// Pins artifacts by what their publishers prove.
@@ -182,8 +192,9 @@ pub fn needs_proofs(plan: &Plan, scope: PinScope, policy: &Policy) -> bool {
 /// # Errors
 /// An artifact cannot be fetched or proven.
 pub fn pin_plan(plan: &mut Plan, scope: PinScope, acquirer: &Acquirer<'_>) -> Result<Vec<VerifiedArtifact>> {
-    let artifacts: Vec<PlannedArtifact> =
-        plan.artifacts().filter(|artifact| scope.holds(artifact, acquirer.policy)).cloned().collect();
+    let catalog = &acquirer.trees.catalog;
+    let needed = |artifact: &&PlannedArtifact| scope.holds(artifact, acquirer.policy, catalog);
+    let artifacts: Vec<PlannedArtifact> = plan.artifacts().filter(needed).cloned().collect();
     if let Some(artifact) = artifacts.iter().find(|artifact| !artifact.is_pinned() && !offers_proof(artifact))
     {
         return Err(Unprovable { title: artifact.title(), artifact: artifact.clone() }.into());
@@ -228,7 +239,7 @@ pub fn prove_plan(
 /// As [`pin_plan`] and [`prove_plan`]; the policy refuses the plan.
 pub fn acquire_plan(mut plan: Plan, acquirer: &Acquirer<'_>) -> Result<ProvenPlan> {
     let earlier = pin_plan(&mut plan, PinScope::Needed, acquirer)?;
-    let admitted = crate::trust::admit(PinnedPlan::new(plan)?, acquirer.policy)?;
+    let admitted = crate::trust::admit(PinnedPlan::new(plan)?, acquirer.policy, &acquirer.trees.catalog)?;
     prove_plan(admitted, &earlier, acquirer)
 }
 

@@ -149,11 +149,6 @@ pub(crate) fn collect_evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
         .collect()
 }
 
-/// The name by which a store remembers what a bundle said of a URL.
-pub(crate) fn carried(url: &str) -> String {
-    format!("carried:{url}")
-}
-
 /// Every URL that a lock speaks of: only for these may a bundle say what came from there.
 pub(crate) fn collect_urls(lock: &Lock) -> Vec<String> {
     let artifacts = lock.artifacts.iter().flat_map(list_artifact_urls).map(str::to_owned);

@@ -64,6 +64,8 @@ pub struct Trees {
     pub provisioners: Tree,
     /// Targets, steps and components that the user brought: path → SHA-256.
     pub own_files: BTreeMap<String, String>,
+    /// SHA-256 over paths and digests of the catalog that the user brought (`--manifests`).
+    pub own_catalog: Option<String>,
 }
 
 /// The catalog, over a tree of files.

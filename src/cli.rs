@@ -24,7 +24,7 @@ pub use doctor::DoctorArgs;
 pub use join_data::JoinDataArgs;
 pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
-pub use selection::SelectionArgs;
+pub use selection::{PolicyArgs, SelectionArgs};
 use selection::{parse_component, parse_pair};
 pub use verify::VerifyArgs;
 

@@ -93,17 +93,24 @@ impl Manifest {
     }
 }
 
-/// Images that no digest pins.
+/// Images that no digest pins, without those of smoke workloads.
 #[must_use]
 pub fn list_floating_images(files: &[Manifest]) -> BTreeSet<&str> {
+    let applied = files.iter().filter(|file| !file.is_smoke());
+    find_images(applied).filter(|image| !image.contains("@sha256:")).collect()
+}
+
+/// Every image that the manifests name.
+#[must_use]
+pub fn list_images(files: &[Manifest]) -> BTreeSet<&str> {
+    find_images(files.iter()).collect()
+}
+
+fn find_images<'a>(files: impl Iterator<Item = &'a Manifest>) -> impl Iterator<Item = &'a str> {
     files
-        .iter()
-        .filter(|file| !file.is_smoke())
         .flat_map(|file| file.content.lines())
         .filter_map(|line| line.trim().strip_prefix("image: "))
         .map(|image| image.trim_matches('"'))
-        .filter(|image| !image.contains("@sha256:"))
-        .collect()
 }
 
 /// An entry of the test plan, concrete.

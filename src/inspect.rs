@@ -1,6 +1,7 @@
 //! What `imagegen verify` checks: every proof that is named, on any file, on any system.
 
 mod authenticode;
+mod review;
 mod whole;
 
 use std::cell::RefCell;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::acquire::SIDECAR;
-use crate::bundle::{self, Opened};
+use crate::bundle::Opened;
 use crate::catalog::Trees;
 use crate::cli::VerifyArgs;
 use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
@@ -18,22 +19,20 @@ use crate::embedded::{Tree, parse_sha256};
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, Digests};
 use crate::io::{clock, http};
-use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::policy::Policy;
-use crate::model::resource::ArchiveFormat;
 use crate::model::url::HttpUrl;
 use crate::model::value::PinAlgorithm;
-use crate::ui::Downloads;
-use crate::verify::archive::{self, Limits};
+use crate::ui::{Downloads, Printer};
 use crate::verify::sigstore::Signer;
 use crate::verify::{
     NotProven, ProofError, Proven, checksums, cosign, keyless, minisign, openpgp, record_evidence, sigstore,
 };
 
 use crate::acquire::open_fetcher;
-use whole::{inspect_lock, inspect_workspace};
+use whole::{inspect_whole, inspect_workspace};
 
+pub use review::Review;
 pub use whole::WholeOutput;
 
 /// What `imagegen verify` says.
@@ -62,7 +61,7 @@ pub enum Inspected {
 
 /// # Errors
 /// The file or a proof of it cannot be read; a bundle is not what its index says.
-pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
+pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Result<Inspected> {
     let source = Source { args };
     let mut path = source.fetch_file(&args.file, MAX_SIZE)?;
     // What a pipe gives the second time is something else: it is read once.
@@ -72,8 +71,9 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
         path = copy.path().join("file");
     }
     let named = args.names_proof();
+    let review = Review { lock: args.lock.as_deref(), policy: (&args.policy).into() };
     if path.is_dir() && !named && args.bundles.is_none() {
-        return Ok(Inspected::Whole(inspect_workspace(&path)?));
+        return Ok(Inspected::Whole(inspect_workspace(&path, review, trees)?));
     }
     if path.is_dir() {
         return Err(meaningless(
@@ -82,13 +82,19 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
         ));
     }
     // Proofs that are named are applied to the bytes, whatever these look like.
-    if !named && let Some(whole) = inspect_whole(args, &path, trees)? {
+    if !named && let Some(whole) = inspect_whole(args, &path, review, trees, printer)? {
         return Ok(whole);
     }
     if args.bundles.is_some() {
         return Err(meaningless(
             "`--bundles` applies to lockfiles only, without other proofs",
             "use `--signature` or `--bundle` for a file",
+        ));
+    }
+    if args.policy.policy.is_some() || args.lock.is_some() {
+        return Err(meaningless(
+            "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs",
+            "leave them out, or name the proofs of the file",
         ));
     }
     let digests = fs::digest_file(&path)?;
@@ -112,26 +118,6 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees) -> Result<Inspected> {
     }))
 }
 
-/// A lockfile or a bundle; none where the file is neither.
-fn inspect_whole(args: &VerifyArgs, path: &Path, trees: &Trees) -> Result<Option<Inspected>> {
-    let head = fs::read_head(path, 8)?;
-    if head.starts_with(b"{") {
-        let bytes = fs::read_head(path, LARGEST_LOCK)?;
-        if let Ok(lock) = Lock::decode(&args.file, &bytes) {
-            let bundles = args.bundles.as_deref();
-            let whole = inspect_lock(&args.file, &lock, bundles, trees.catalog.tree())?;
-            return Ok(Some(Inspected::Whole(whole)));
-        }
-    }
-    if head.starts_with(b"PK") && args.bundles.is_none() && is_bundle(path)? {
-        return Ok(Some(Inspected::Bundle(Box::new(bundle::verify_bundle(path)?))));
-    }
-    Ok(None)
-}
-
-/// Longest lockfile that is read; real ones have less than a mebibyte.
-const LARGEST_LOCK: u64 = 64 << 20;
-
 fn meaningless(message: impl Into<String>, remedy: &str) -> Error {
     UsageError { message: message.into(), remedy: Some(remedy.to_owned()) }.into()
 }
@@ -149,12 +135,6 @@ impl VerifyOutput {
             failed => Err(NotProven { file: self.file.clone(), failed, proofs: self.evidence.len() }),
         }
     }
-}
-
-/// A zip archive that holds an index of ours.
-fn is_bundle(path: &Path) -> Result<bool> {
-    let entries = archive::list_entries(fs::open_file(path)?, ArchiveFormat::Zip, &Limits::default());
-    Ok(entries.is_ok_and(|entries| entries.iter().any(|entry| entry.name == "bundle.json")))
 }
 
 /// Verdict, proof, subject and detail.

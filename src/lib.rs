@@ -71,6 +71,8 @@ pub mod workspace;
 
 pub mod inspect;
 
+pub mod carry;
+
 pub mod view;
 
 pub mod schemas;

@@ -68,6 +68,17 @@ pub struct Inputs {
     pub catalog: String,
 }
 
+/// Whether a file is a lockfile of any version.
+#[must_use]
+pub fn is_lock(bytes: &[u8]) -> bool {
+    let family = SCHEMA.trim_end_matches(|last: char| last != '/');
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(value) => value["schema"].as_str().is_some_and(|schema| schema.starts_with(family)),
+        // One that was damaged, as a merge does.
+        Err(_) => String::from_utf8_lossy(bytes).contains(family),
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     #[error(transparent)]

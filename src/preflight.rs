@@ -90,7 +90,7 @@ pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
         check_without_image(args, trees, store.as_ref(), &mut checks);
     } else {
         let mut plan = resolve_plan(&definition, trees)?;
-        apply_policy(&args.selection, &mut plan, &trees.catalog)?;
+        apply_policy((&args.selection).into(), &mut plan, trees)?;
         check_lock(args, &default, &mut plan, &mut checks);
         check_variables(&plan, &mut checks);
         check_artifacts(args, &plan, store.as_ref(), &mut checks);

@@ -8,6 +8,7 @@ mod signer;
 mod trust;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use crate::model::overrides::{Overrides, SCRIPTS};
 use crate::verify::ProofError;
 use crate::verify::authenticode::unsigned_script;
 
-pub use folder::{read_exported, read_passphrase, replace_scripts, use_scripts};
+pub use folder::{read_exported, read_passphrase, use_scripts};
 pub use signer::{Key, SignError, build_policy, sign_scripts};
 pub use trust::{Demand, find_signing};
 
@@ -127,6 +128,35 @@ pub fn accept_scripts(
     let mut files = provisioners.files();
     files.extend(own);
     Ok(Tree::from_files(provisioners.label.clone(), files))
+}
+
+/// Refuses to sign scripts that are neither the program's own nor named by the user.
+///
+/// # Errors
+/// All of them at once.
+pub fn require_own_scripts(
+    folder: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    changed: &[String],
+    provisioners: &Tree,
+) -> Result<(), ForeignScripts> {
+    let known = collect_scripts(provisioners);
+    let is_own = |path: &str, bytes: &[u8]| {
+        known.get(path).is_some_and(|own| check_script(bytes, own, None).is_ok())
+            || changed.iter().any(|it| it == path)
+    };
+    let foreign = files.iter().filter(|(path, bytes)| !is_own(path, bytes));
+    let findings: Vec<Finding> = foreign
+        .map(|(path, _)| {
+            let remedy = format!("review it and name it: `--changed {path}`, or export the scripts again");
+            let message = "it is not the program's own, and would carry your signature".to_owned();
+            Finding::new("script-changed", message, remedy).with_subject(path)
+        })
+        .collect();
+    if findings.is_empty() {
+        return Ok(());
+    }
+    Err(ForeignScripts { folder: folder.display().to_string(), findings })
 }
 
 /// Scripts that a bundle carries against the program's own, and those that an override of its lock names.

@@ -7,6 +7,7 @@ mod definition;
 mod inputs;
 mod join;
 mod lockfile;
+mod recompute;
 mod sources;
 
 use std::collections::BTreeMap;
@@ -17,10 +18,11 @@ use serde_json::Value;
 use crate::catalog::{Catalog, Trees};
 use crate::cli::SelectionArgs;
 use crate::diagnostic::{Error, InputError, Result};
-use crate::embedded::Tree;
+use crate::embedded::{Tree, sha256_hex};
 use crate::guest::{Guest, render_guest};
 use crate::machine::{Expectations, Prediction, predict_state};
 use crate::model::plan::Plan;
+use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
 use crate::model::url::HttpUrl;
 use crate::model::value::Registry;
@@ -29,12 +31,13 @@ use crate::model::version::Version;
 use crate::render::{self, RenderError};
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use definition::{DefinedImage, DefinitionName, list_images, load_image};
-pub use inputs::{apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
+pub use inputs::{NamedPolicy, apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
 pub use join::{read_join_input, read_places, read_secrets};
 pub use lockfile::{
-    Stale, check_lock_path, complete_for_lock, lock_path, read_lock, resolve_bake_plan,
+    Stale, check_lock_path, complete_for_lock, lock_path, read_lock, read_old_lock, resolve_bake_plan,
     resolve_locked_definition, resolve_locked_plan, resolve_viewed_plan, write_lockfile,
 };
+pub use recompute::{PolicyOfLock, resolve_lock, resolve_lock_of_build};
 pub use sources::read_sources;
 
 use crate::resolve::{Surroundings, resolve_selection};
@@ -42,10 +45,13 @@ use crate::resolve::{Surroundings, resolve_selection};
 /// # Errors
 /// The directory cannot be read.
 pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
+    let mut own_catalog = None;
     let manifests = match manifests {
         None => Tree::embedded_manifests(),
         Some(path) => {
             let files = read_input_tree("--manifests", path)?;
+            let list = files.iter().map(|(path, bytes)| format!("{path} {}\n", sha256_hex(bytes)));
+            own_catalog = Some(sha256_hex(list.collect::<String>().as_bytes()));
             Tree::from_files(path.display().to_string().trim_end_matches('/').to_owned(), files)
         }
     };
@@ -54,6 +60,7 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
         packer: Tree::embedded_packer(),
         provisioners: Tree::embedded_provisioners(),
         own_files: BTreeMap::new(),
+        own_catalog,
     })
 }
 
@@ -195,11 +202,17 @@ pub fn resolve_updated_plan(
 ///
 /// # Errors
 /// As [`resolve_plan`].
-pub fn resolve_node_plan(selection: &SelectionArgs, trees: &Trees) -> Result<Plan> {
+pub fn resolve_node_plan(selection: &SelectionArgs, trees: &Trees) -> Result<(Plan, Policy)> {
     let (mut definition, _) = read_definition(selection, trees)?;
+    let anywhere = definition.target.is_none();
     // The target decides nothing here.
     definition.target = definition.target.or_else(|| trees.packer.list_folders("targets").into_iter().next());
-    resolve_plan(&definition, trees)
+    let mut plan = resolve_plan(&definition, trees)?;
+    if anywhere {
+        plan.packer = None;
+    }
+    let policy = apply_policy(selection.into(), &mut plan, trees)?;
+    Ok((plan, policy))
 }
 
 /// The guest plan and the machine it makes.

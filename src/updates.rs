@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
-use crate::acquire::{SIDECAR, collect_outcomes, read_headers};
+use crate::acquire::{HeaderGrants, SIDECAR, collect_outcomes};
 use crate::catalog::Trees;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::fetch::{FetchError, Fetcher};
@@ -22,6 +22,7 @@ use crate::model::upstream::UpstreamError;
 use crate::model::url::HttpUrl;
 use crate::model::version::Version;
 use crate::resolve::{KUBERNETES, plan_artifact};
+use crate::trust::parse_origin;
 use crate::ui::Printer;
 
 pub use pin::pin_digest;
@@ -58,6 +59,7 @@ pub struct Upstreams<'a> {
     pub definition: &'a ImageDefinition,
     pub trees: &'a Trees,
     pub fetcher: &'a Fetcher,
+    pub grants: &'a HeaderGrants,
 }
 
 /// Something of the plan that has a version of its own.
@@ -218,8 +220,11 @@ impl Upstreams<'_> {
         if artifact.is_pinned() {
             return Ok(Some(ProofKind::Pin));
         }
+        let none = BTreeMap::new();
         for checksum in &artifact.checksums {
-            match self.fetch_small(subject, &checksum.url, &artifact.headers, SIDECAR)? {
+            let beside = parse_origin(checksum.url.public_url()) == parse_origin(artifact.url.public_url());
+            let headers = if beside { &artifact.headers } else { &none };
+            match self.fetch_small(subject, &checksum.url, headers, SIDECAR)? {
                 Ok(_) => return Ok(Some(ProofKind::ChecksumFile)),
                 Err(error) if error.is_absent() || error.is_offline() => {}
                 Err(error) => return Err(error.into()),
@@ -237,6 +242,7 @@ impl Upstreams<'_> {
         names: &BTreeMap<String, String>,
         limit: u64,
     ) -> Result<Result<Vec<u8>, FetchError>> {
-        Ok(self.fetcher.fetch_small(subject.name, url, limit, &read_headers(names, subject.name)?))
+        let headers = self.grants.read_headers(names, subject.name, url)?;
+        Ok(self.fetcher.fetch_small(subject.name, url, limit, &headers))
     }
 }

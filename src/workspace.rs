@@ -48,7 +48,8 @@ pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Pa
     let plan = proven.plan();
     let names: Vec<&ImageReference> = plan.images.iter().collect();
     let is_asked = |name: &ImageReference| plan.selection.container_images.contains(name);
-    let Acquirer { fetcher, jobs, printer, .. } = *acquirer;
+    let Acquirer { fetcher, network, printer, .. } = *acquirer;
+    let jobs = network.jobs;
     let images = ImageSource { fetcher, jobs, printer }.fetch_images(&names, is_asked, plan.windows.build)?;
     let images = images.iter().flat_map(|image| image.list_parts("artifacts/images/blobs/sha256/"));
     Ok(artifacts.chain(own).chain(images).collect())

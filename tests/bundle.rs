@@ -5,6 +5,7 @@ use std::io::{Cursor, Read as _, Write as _};
 
 use serde_json::{Value, json};
 
+use crate::support::archives::stand_in;
 use crate::support::{Ran, Test, files};
 
 mod registry;
@@ -20,33 +21,41 @@ fn noise(length: u32) -> Vec<u8> {
     (0..length).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect()
 }
 
-/// A lock of two artifacts and a checksum file that a server of the test has.
+/// A lock of artifacts and a checksum file that a server of the test has.
 fn lock(server: &Registry, first: &[u8]) -> String {
-    let test = Test::new().line("lock --target azure --k8s 1.36.0 --windows 2022");
-    test.succeeds();
-    let mut lock: Value = serde_json::from_str(&test.text("imagegen.lock.json")).expect("JSON");
-    let artifacts = lock["artifacts"].as_array_mut().expect("artifacts");
-    artifacts.truncate(2);
-    let second = b"second artifact".as_slice();
-    let sidecar = format!("{}\n", digest(first));
-    for (artifact, (name, bytes)) in artifacts.iter_mut().zip([("one.exe", first), ("two.zip", second)]) {
-        server.serve(&format!("/{name}"), bytes);
-        artifact["url"] = server.url(&format!("/{name}")).into();
-        artifact["size"] = bytes.len().into();
-        artifact["digests"] = json!([{"algorithm": "sha256", "digest": digest(bytes), "confidence": "high", "source": ["the test"]}]);
-        for proof in ["checksums", "signatures", "authenticode", "evidence"] {
-            artifact.as_object_mut().expect("artifact").remove(proof);
+    let line = "--target azure --k8s 1.36.0 --windows 2022";
+    let plan = Test::new().line("plan --format json").line(line).succeeds().stdout;
+    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+    let groups = plan["components"].as_array().expect("components").iter();
+    let mut overrides = serde_json::Map::new();
+    for artifact in groups.flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
+        let component = artifact["component"].as_str().expect("component");
+        let (path, bytes) = match component {
+            "cloudbase-init" => ("/one.exe".to_owned(), first.to_vec()),
+            _ => (format!("/{component}"), stand_in(artifact)),
+        };
+        server.serve(&path, &bytes);
+        let mut over = json!({"url": server.url(&path), "sha256": digest(&bytes), "size": bytes.len()});
+        match component {
+            "cloudbase-init" => over["checksums"] = server.url("/one.exe.sha256").into(),
+            "containerd" => over["sha512"] = sha512(&bytes).into(),
+            _ => {}
         }
+        overrides.insert(component.to_owned(), over);
     }
-    server.serve("/one.exe.sha256", sidecar.as_bytes());
-    let url = server.url("/one.exe.sha256");
-    artifacts[0]["checksums"] = json!([{"url": url, "algorithm": "sha256", "format": "bare"}]);
-    artifacts[0]["evidence"] = json!([{
-        "proof": "checksum-file", "verdict": "verified", "subject": "one.exe", "detail": "it fits", "source": url,
-    }]);
-    let sha512 = json!({"algorithm": "sha512", "digest": sha512(second), "confidence": "high", "source": ["the test"]});
-    artifacts[1]["digests"].as_array_mut().expect("digests").push(sha512);
-    serde_json::to_string_pretty(&lock).expect("JSON")
+    server.serve("/one.exe.sha256", format!("{}\n", digest(first)).as_bytes());
+    let test = Test::new()
+        .file("overrides.json", &Value::Object(overrides).to_string())
+        .line("lock --overrides overrides.json --store s")
+        .line(line);
+    test.succeeds();
+    test.text("imagegen.lock.json")
+}
+
+/// How many artifacts a lock has.
+fn count(lock: &str) -> usize {
+    let lock: Value = serde_json::from_str(lock).expect("JSON");
+    lock["artifacts"].as_array().expect("artifacts").len()
 }
 
 fn sha512(bytes: &[u8]) -> String {
@@ -59,7 +68,8 @@ fn what_goes_in_comes_out() {
     let lock = lock(&server, &noise(3000));
     let made = Test::new().file("imagegen.lock.json", &lock).line("bundle create --out node.zip --store s");
     let said = made.succeeds();
-    assert!(said.stdout.contains("node.zip: 2 artifacts, 0 images"), "{}", said.stdout);
+    let artifacts = count(&lock);
+    assert!(said.stdout.contains(&format!("node.zip: {artifacts} artifacts, 0 images")), "{}", said.stdout);
     let again =
         Test::new().file("l.json", &lock).line("bundle create --out other.zip --store s --lock l.json");
     again.succeeds();
@@ -71,7 +81,7 @@ fn what_goes_in_comes_out() {
     std::fs::write(out.folder.join("node.zip"), made.read("node.zip")).expect("bundle");
     out.succeeds();
     let objects: Vec<String> = files(&out.folder.join("s/objects")).into_keys().collect();
-    assert_eq!(objects.len(), 3, "two artifacts and a checksum file: {objects:?}");
+    assert_eq!(objects.len(), artifacts + 1, "the artifacts and a checksum file: {objects:?}");
     let third = Test::new()
         .file("imagegen.lock.json", &out.text("out.json"))
         .line("bundle create --out node.zip --offline --store s");
@@ -83,7 +93,7 @@ fn what_goes_in_comes_out() {
         "a store that was filled by a bundle makes it again"
     );
     let verified = third_verify(&third.read("node.zip"), 0);
-    assert!(verified.stdout.contains("2 artifacts"));
+    assert!(verified.stdout.contains(&format!("{artifacts} artifacts")));
 }
 
 fn third_verify(bundle: &[u8], code: i32) -> Ran {
@@ -134,6 +144,14 @@ fn forged(bundle: &[u8], honest: bool, change: &Change<'_>) -> Vec<u8> {
     }
     files[0].1 = index.to_string().into_bytes();
     pack(&files)
+}
+
+/// Digest of the artifact that the lock pins by SHA-512, too.
+fn find_second(files: &[(String, Vec<u8>)]) -> String {
+    let lock: Value = serde_json::from_slice(&files[place(files, "imagegen.lock.json")].1).expect("JSON");
+    let mut artifacts = lock["artifacts"].as_array().expect("artifacts").iter();
+    let second = artifacts.find(|artifact| artifact["component"] == "containerd").expect("containerd");
+    second["digests"][0]["digest"].as_str().expect("digest").to_owned()
 }
 
 fn place(files: &[(String, Vec<u8>)], prefix: &str) -> usize {
@@ -220,7 +238,8 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             "sha512 artifact taken",
             false,
             Box::new(|f, _| {
-                f.retain(|(_, bytes)| bytes != b"second artifact");
+                let second = find_second(f);
+                f.retain(|(_, bytes)| digest(bytes) != second);
             }),
             "bundle-artifact-absent",
         ),
@@ -236,7 +255,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
         (
             "evidence improved",
             false,
-            edit("evidence.json", "it fits", "it is beyond doubt"),
+            edit("evidence.json", "states this digest", "is beyond doubt"),
             "bundle-evidence",
         ),
         (
@@ -252,7 +271,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             "URL of another object",
             true,
             Box::new(|f, index| {
-                let other = digest(b"second artifact");
+                let other = find_second(f);
                 assert!(f.len() > 3);
                 for (_, value) in index["origins"].as_object_mut().expect("map") {
                     *value = other.clone().into();
@@ -282,7 +301,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
         let test = Test::new().line("bundle extract b.zip --store s");
         std::fs::write(test.folder.join("b.zip"), forged(&good, honest, &*change)).expect("bundle");
         test.fails(5, &[code]);
-        assert!(files(&test.folder.join("s/objects")).is_empty(), "{what}");
+        assert!(!test.exists("s/objects"), "{what}");
     }
     for (what, bytes, code) in [
         ("cut", good[..good.len() / 2].to_vec(), "archive-truncated"),
@@ -319,7 +338,7 @@ fn a_bundle_speaks_for_its_reviewed_lock_alone() {
         std::fs::write(test.folder.join("node.zip"), made.read("node.zip")).expect("bundle");
         test
     };
-    let other = lock.replace("the test", "somebody else");
+    let other = lock.replace("the image definition's overrides", "somebody else");
     for place in ["--store s", "--as-mirror m"] {
         let test = extract(&other, place).line("--lock reviewed.json");
         test.fails(5, &["bundle-lock-differs"]);
@@ -329,8 +348,19 @@ fn a_bundle_speaks_for_its_reviewed_lock_alone() {
     extract("{}", "--store s --lock reviewed.json").fails(3, &["reviewed.json"]);
     let test = extract(&lock, "--store s --lock reviewed.json");
     test.succeeds();
-    let said = extract(&lock, "--store s").succeeds().stderr;
-    assert!(said.contains("compared with nothing"), "{said}");
+    // Without a reviewed lock, the catalog says what the selection makes.
+    extract(&lock, "--store s").succeeds();
+    let edited = forged(&made.read("node.zip"), false, &|files, _| {
+        let at = place(files, "imagegen.lock.json");
+        let content = String::from_utf8(files[at].1.clone()).expect("text");
+        files[at].1 = content.replace("\"license\": \"Apache-2.0\"", "\"license\": \"MIT\"").into_bytes();
+    });
+    for verb in ["extract b.zip --store s", "extract b.zip --as-mirror m", "verify b.zip"] {
+        let test = Test::new().line("bundle").line(verb);
+        std::fs::write(test.folder.join("b.zip"), &edited).expect("bundle");
+        test.fails(3, &["is stale", ".license` was"]);
+        assert!(!test.exists("s/objects") && !test.exists("m"));
+    }
     let verify =
         Test::new().line("verify x --offline --store s --checksums").args([address.as_str()]).file("x", "x");
     std::fs::rename(test.folder.join("s"), verify.folder.join("s")).expect("store");

@@ -52,7 +52,11 @@ fn a_publisher_who_contradicts_himself_is_not_believed() {
     assert!(!site.home.exists("imagegen.lock.json"));
     // Without its checksum file nothing proves it: the user has to.
     site.remove(WINS_SUMS);
-    site.fails(&format!("lock {OLD}"), 5, &["no digest is recorded for wins", "--override wins.sha256="]);
+    let said = ["wins 0.1.3 failed verification", "[proof-missing]", "--override wins.sha256="];
+    site.fails(&format!("lock {OLD}"), 5, &said);
+    // Waived by name, it is no failure, and no proof either.
+    let waived = format!("lock {OLD} --waive wins=checksum-file");
+    site.fails(&waived, 5, &["no digest is recorded for wins", "--override wins.sha256="]);
     let asked = site.requests();
     site.fails(
         &format!("lock {OLD} --component wins=0.0.4"),

@@ -356,7 +356,10 @@ fn a_script_of_ones_own_is_named_by_its_digest_and_signed_too() {
     let Some(test) = bench() else { return };
     change(&test, "engine/Tools.ps1", |text| format!("# reviewed\n{text}"));
     let digest = sha256_hex(&test.read("scripts/engine/Tools.ps1"));
-    sign(&test, "own", "ca");
+    let line = "scripts sign scripts --key own.key --certificate own.pem --root ca.pem";
+    let said = ["engine/Tools.ps1: it is not the program's own, and would carry your signature", "--changed"];
+    same(&test).line(line).fails(5, &said);
+    same(&test).line(line).line("--changed engine/Tools.ps1").succeeds();
     let named = format!("--override scripts/engine/Tools.ps1.sha256={digest}");
     let build =
         || same(&test).line(IMAGE).line("--policy policy.json --scripts scripts --force").line(&named);

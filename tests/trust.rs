@@ -175,7 +175,7 @@ fn a_policy_says_rule_artifact_and_remedy() {
             r#"{"name": "p", "minimumConfidence": "authoritative"}"#,
             "--k8s 1.20.0",
             3,
-            &["below `authoritative`", "--override"],
+            &["below `authoritative`", "trustedDigests"],
         ),
         (
             r#"{"name": "p", "allowedPublishers": ["CN=Somebody Else"]}"#,
@@ -315,14 +315,15 @@ fn an_archive_for_a_machine_needs_the_policys_proofs() {
         r#"{"name": "p", "require": [{"id": "s", "components": ["kubelet"], "anyOf": ["authenticode"]}]}"#;
     let test =
         Test::new().file("policy.json", rule).line("build").line(line).stocked(&format!("plan {line}"));
-    // Declared, but the bytes do not carry it.
+    test.succeeds();
+    std::fs::remove_dir_all(test.folder.join("imagegen-out")).expect("folder");
+    // Declared, but the bytes do not carry it: with and without a policy.
     let mut overrides: Value = serde_json::from_str(&test.text("overrides.json")).expect("JSON");
     overrides["kubelet"]["publisher"] = "O=Example Provider,CN=Example Provider".into();
     let test = test.file("overrides.json", &overrides.to_string()).line("--out o");
-    test.succeeds();
-    let governed = test.line("--force --policy policy.json");
-    std::fs::remove_dir_all(governed.folder.join("o")).expect("folder");
-    governed.fails(5, &["kubelet 1.36.4 failed verification", "authenticode"]);
+    test.fails(5, &["kubelet 1.36.4 failed verification", "authenticode"]);
+    let governed = test.line("--policy policy.json");
+    governed.fails(3, &["an override names the publisher", "[allowedPublishers]", "allowedRoots"]);
     assert!(!governed.exists("o"), "nothing that can be installed is left");
 }
 

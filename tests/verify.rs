@@ -127,16 +127,74 @@ fn a_signature_by_a_key_is_a_proof() {
     assert!(ran.stdout.contains("cosign-bad-signature"), "{}", ran.stdout);
 }
 
+/// A workspace is rendered again from its lock: whoever changes a file, and all that speaks of it, is found.
 #[test]
 fn a_workspace_is_verified_as_a_whole() {
-    let test = Test::new().line("build --target azure --k8s 1.36.0 --no-bake --out o");
+    for target in ["azure", "host"] {
+        let made = || {
+            let test = Test::new().line("build --k8s 1.36.0 --no-bake --out o --target").args([target]);
+            test.succeeds();
+            test
+        };
+        let verify = |test: &Test| {
+            let folder = test.folder.join("o");
+            Test::new().line("verify").args([folder.to_str().expect("path")])
+        };
+        let test = made();
+        let said = verify(&test).succeeds().stdout;
+        assert!(said.contains("the lockfile makes the same bytes"), "{said}");
+        let names: Vec<String> = crate::support::files(&test.folder.join("o")).into_keys().collect();
+        // Every file that is no script, and some of the scripts.
+        let some = names.iter().enumerate().filter(|(at, name)| !name.contains('/') || at % 12 == 0);
+        for (_, name) in some {
+            let path = test.folder.join("o").join(name);
+            let good = std::fs::read(&path).expect("file");
+            // Build-time values are the user's; the digest of the payload is not.
+            let stated = good.windows(14).position(|part| part == b"payload_sha256");
+            let mut bytes = good.clone();
+            bytes[stated.map_or(good.len() / 2, |at| at + 20)] ^= 1;
+            std::fs::write(&path, bytes).expect("file");
+            let ran = verify(&test).run();
+            assert!(matches!(ran.code, Some(3 | 5)), "{name}: {}", ran.stdout);
+            std::fs::remove_file(&path).expect("file");
+            let ran = verify(&test).run();
+            assert!(matches!(ran.code, Some(3 | 5)), "{name} removed: {}", ran.stdout);
+            std::fs::write(&path, good).expect("file");
+        }
+        let test = made();
+        std::fs::write(test.folder.join("o/extra.pkr.hcl"), "").expect("file");
+        let said = verify(&test).fails(5, &["proofs failed"]).stdout;
+        assert!(said.contains("the lockfile makes no such file"), "{said}");
+        #[cfg(unix)]
+        {
+            let test = made();
+            std::os::unix::fs::symlink("/etc/hostname", test.folder.join("o/extra.pkr.hcl")).expect("link");
+            verify(&test).fails(5, &["proofs failed"]);
+        }
+    }
+}
+
+/// A lock whose URL and digest were changed is not what the catalog makes, whatever was rendered from it.
+#[test]
+fn a_workspace_does_not_vouch_for_its_lock() {
+    let test = Test::new().line("build --k8s 1.36.0 --no-bake --out o --target host");
     test.succeeds();
+    let lock = test.text("o/imagegen.lock.json");
+    let mut edited: Value = serde_json::from_str(&lock).expect("JSON");
+    let artifact = &mut edited["artifacts"][0];
+    artifact["url"] = "https://evil.example/x".into();
+    artifact["digests"][0]["digest"] = "ab".repeat(32).into();
     let folder = test.folder.join("o");
-    let verify = || Test::new().line("verify").args([folder.to_str().expect("path")]);
-    let good = verify().succeeds();
-    assert!(good.stdout.contains("payload.zip"), "{}", good.stdout);
-    let plan = std::fs::read_to_string(folder.join("guest-plan.json")).expect("plan");
-    std::fs::write(folder.join("guest-plan.json"), plan.replacen("kubelet", "kubelat", 1)).expect("plan");
-    let bad = verify().fails(5, &["1 of 2 proofs failed"]);
-    assert!(bad.stdout.contains("not the plan that the payload carries"), "{}", bad.stdout);
+    std::fs::write(folder.join("imagegen.lock.json"), edited.to_string()).expect("lock");
+    let ran = Test::new().line("verify").args([folder.to_str().expect("path")]).fails(5, &["proofs failed"]);
+    assert!(ran.stdout.contains("[lock-refused]") || ran.stdout.contains("is stale"), "{}", ran.stdout);
+    // The reviewed lock is another one.
+    std::fs::write(folder.join("imagegen.lock.json"), &lock).expect("lock");
+    let reviewed = test.folder.join("reviewed.json");
+    std::fs::write(&reviewed, edited.to_string()).expect("lock");
+    let verify = || Test::new().line("verify").args([folder.to_str().expect("path"), "--lock"]);
+    let ran = verify().args([reviewed.to_str().expect("path")]).fails(5, &["proofs failed"]);
+    assert!(ran.stdout.contains("it is not the reviewed lockfile"), "{}", ran.stdout);
+    std::fs::write(&reviewed, &lock).expect("lock");
+    verify().args([reviewed.to_str().expect("path")]).succeeds();
 }

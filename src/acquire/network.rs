@@ -10,9 +10,10 @@ use crate::fetch::{Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, Request};
 use crate::io::http::{Http, Options, Patience};
 use crate::io::store::Store;
 use crate::model::plan::{ArtifactRole, PlannedArtifact};
-use crate::model::policy::Policy;
+use crate::model::policy::{HeaderGrant, Policy};
 use crate::model::secret::Secret;
 use crate::model::selection::ImageDefinition;
+use crate::model::url::{HttpUrl, is_loopback};
 use crate::model::value::FileDigest;
 
 /// # Errors
@@ -52,7 +53,7 @@ pub fn open_fetcher(args: &NetworkArgs, policy: &Policy) -> Result<Fetcher> {
 ///
 /// # Errors
 /// A header's value is in an environment variable that is not set.
-pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Request> {
+pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees, grants: &HeaderGrants) -> Result<Request> {
     let component = trees.catalog.load_component(&artifact.component).ok();
     let superseded = component
         .into_iter()
@@ -67,7 +68,7 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Req
         max_size: if artifact.role == ArtifactRole::BootMedia { MAX_MEDIUM_SIZE } else { MAX_SIZE },
         digests: artifact.digests.iter().map(|pin| pin.digest.clone()).collect(),
         superseded,
-        headers: read_headers(&artifact.headers, &artifact.component)?,
+        headers: grants.read_headers(&artifact.headers, &artifact.component, &artifact.url)?,
     })
 }
 
@@ -75,22 +76,59 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees) -> Result<Req
 ///
 /// # Errors
 /// As [`request_artifact`].
-pub fn request_user_files(selection: &ImageDefinition) -> Result<Vec<Request>> {
+pub fn request_user_files(selection: &ImageDefinition, grants: &HeaderGrants) -> Result<Vec<Request>> {
     selection
         .user_files()
         .map(|file| {
             Ok(Request {
                 digests: vec![FileDigest::Sha256(file.sha256.clone())],
-                headers: read_headers(&file.headers, &file.name)?,
+                headers: grants.read_headers(&file.headers, &file.name, &file.url)?,
                 ..Request::without_digest(&file.name, &file.url, MAX_SIZE)
             })
         })
         .collect()
 }
 
-/// # Errors
-/// A variable is not set.
-pub fn read_headers(names: &BTreeMap<String, String>, component: &str) -> Result<Vec<(String, Secret)>> {
+/// Environment variables that may be sent as headers, by the command line and by the policy. A definition, a lock
+/// or a bundle can only ask for them.
+#[derive(Debug, Clone, Default)]
+pub struct HeaderGrants(Vec<HeaderGrant>);
+
+impl HeaderGrants {
+    #[must_use]
+    pub fn new(args: &NetworkArgs, policy: &Policy) -> Self {
+        Self(args.allow_header_env.iter().chain(&policy.header_grants).cloned().collect())
+    }
+
+    /// Values of headers for requests to the host of `url`.
+    ///
+    /// # Errors
+    /// A variable may not be sent to this host, or is not set.
+    pub fn read_headers(
+        &self,
+        names: &BTreeMap<String, String>,
+        component: &str,
+        url: &HttpUrl,
+    ) -> Result<Vec<(String, Secret)>> {
+        let host = url.host();
+        if let Some(variable) = names.values().find(|name| !self.0.iter().any(|it| it.allows(name, &host))) {
+            let message = format!(
+                "override of {component}: the environment variable {variable} may not be sent to {host}"
+            );
+            let remedy = format!(
+                "allow it with `--allow-header-env {variable}={host}`, or with `headerGrants` in the policy"
+            );
+            return Err(InputError::new(message, remedy).into());
+        }
+        if !names.is_empty() && !url.is_https() && !is_loopback(&host) {
+            let message = format!("override of {component}: headers are not sent to {url} over plain HTTP");
+            return Err(InputError::new(message, "use a URL with `https://`").into());
+        }
+        read_values(names, component)
+    }
+}
+
+fn read_values(names: &BTreeMap<String, String>, component: &str) -> Result<Vec<(String, Secret)>> {
     let mut missing = BTreeSet::new();
     let mut headers = Vec::new();
     for (header, variable) in names {

@@ -7,13 +7,15 @@ mod authenticode;
 mod bundles;
 mod error;
 mod members;
+mod sidecar;
 mod signatures;
 
 use std::collections::BTreeMap;
 
+use crate::catalog::Catalog;
 use crate::embedded::Tree;
 use crate::fetch::{Fetched, Fetcher};
-use crate::model::component::Confidence;
+use crate::model::component::ChecksumFile;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json::JsonError;
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
@@ -21,12 +23,14 @@ use crate::model::policy::Policy;
 use crate::model::secret::Secret;
 use crate::model::url::HttpUrl;
 use crate::model::value::{FileDigest, PinAlgorithm};
-use crate::trust::{check_evidence, is_waived};
+use crate::trust::{check_evidence, declares_own_proof, is_waived, rate_confidence};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};
 
 pub use bundles::{reprove_artifact, write_proofs};
 pub use error::ProveError;
+pub use sidecar::{SIDECAR, carried_name};
+use sidecar::{Sidecar, fetch_sidecar};
 
 /// How much is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +75,7 @@ impl VerifiedArtifact {
 pub struct Trust<'a> {
     pub fetcher: &'a Fetcher,
     pub policy: &'a Policy,
+    pub catalog: &'a Catalog,
     pub keys: &'a Keys,
     pub roots: &'a PinnedRoots,
     /// Seconds since 1970.
@@ -115,9 +120,6 @@ impl Keys {
     }
 }
 
-/// Largest checksum file or signature.
-pub const SIDECAR: u64 = 4 << 20;
-
 /// Proves a file that was fetched for an artifact.
 ///
 /// # Errors
@@ -130,12 +132,12 @@ pub fn prove_artifact(
 ) -> Result<VerifiedArtifact, ProveError> {
     let mut found = pin_evidence(artifact, fetched);
     // What nobody pinned, or the policy wants signed, is worth asking the publisher for.
-    if scope == ProofScope::Publisher || !artifact.is_pinned() || requires_publisher(artifact, trust.policy) {
+    if scope == ProofScope::Publisher || !artifact.is_pinned() || requires_publisher(artifact, trust) {
         let sums = read_checksum_files(artifact, fetched, trust, &mut found)?;
         signatures::check_signatures(artifact, fetched, &sums, trust, &mut found)?;
     }
     authenticode::check_authenticode(artifact, fetched, trust.roots, trust.now, &mut found)?;
-    require_evidence(artifact, &found, trust.policy)?;
+    require_evidence(artifact, &found, trust)?;
     let mut artifact = artifact.clone();
     members::digest_members(&mut artifact, fetched)?;
     if !artifact.is_pinned() {
@@ -157,24 +159,28 @@ pub fn read_stated_digests(
     let files = artifact.checksums.iter();
     files
         .filter_map(|file| {
-            let bytes = fetch_sidecar(artifact, headers, &file.url, network).ok()??;
-            let digest = checksums::find_checksum(&bytes, artifact.url.file_name(), file.algorithm).ok()?;
+            let sidecar = fetch_sidecar(artifact, headers, &file.url, network).ok()??;
+            let name = artifact.url.file_name();
+            let digest = checksums::find_checksum(&sidecar.bytes, name, file.algorithm).ok()?;
             FileDigest::new(file.algorithm, digest).ok()
         })
         .collect()
 }
 
-fn requires_publisher(artifact: &PlannedArtifact, policy: &Policy) -> bool {
-    !check_evidence(policy, artifact, &[]).is_empty()
+/// What a provider declares of its own builds is asked for, whoever pinned them.
+fn requires_publisher(artifact: &PlannedArtifact, trust: Trust<'_>) -> bool {
+    !check_evidence(trust.policy, artifact, &[], trust.catalog).is_empty()
+        || declares_own_proof(artifact, trust.catalog)
 }
 
 fn require_evidence(
     artifact: &PlannedArtifact,
     found: &[Evidence],
-    policy: &Policy,
+    trust: Trust<'_>,
 ) -> Result<(), ProveError> {
     let name = artifact.title();
-    let failed = error::failed_proofs(found);
+    let policy = trust.policy;
+    let failed = error::failed_proofs(&artifact.component, found);
     if !failed.is_empty() {
         return Err(ProveError::Failed { name, failed });
     }
@@ -182,7 +188,7 @@ fn require_evidence(
     if !proven {
         return Err(ProveError::Nothing { name, component: artifact.component.clone() });
     }
-    let findings = check_evidence(policy, artifact, found);
+    let findings = check_evidence(policy, artifact, found, trust.catalog);
     if findings.is_empty() {
         return Ok(());
     }
@@ -222,52 +228,57 @@ fn read_checksum_files(
     found: &mut Vec<Evidence>,
 ) -> Result<Vec<Sums>, ProveError> {
     let mut sums = Vec::new();
+    let mut missing = Vec::new();
     for checksum in &artifact.checksums {
-        let Some(bytes) = fetch_sidecar(artifact, fetched.headers(), &checksum.url, trust.fetcher)? else {
-            found.push(Evidence {
-                verdict: Verdict::Absent,
-                ..record_missing(artifact, ProofKind::ChecksumFile, &checksum.url, trust.policy)
-            });
+        let Some(sidecar) = fetch_sidecar(artifact, fetched.headers(), &checksum.url, trust.fetcher)? else {
+            missing.push(record_missing(artifact, ProofKind::ChecksumFile, &checksum.url, trust.policy));
             continue;
         };
-        let actual = match checksum.algorithm {
-            PinAlgorithm::Sha256 => fetched.sha256(),
-            PinAlgorithm::Sha512 => fetched.sha512(),
-        };
-        let outcome = checksums::find_checksum(&bytes, artifact.url.file_name(), checksum.algorithm)
-            .and_then(|stated| {
-                if stated == actual {
-                    Ok(Proven {
-                        verdict: Verdict::Verified,
-                        detail: "the publisher's checksum file states this digest".to_owned(),
-                        facts: BTreeMap::from([("digest".to_owned(), stated)]),
-                    })
-                } else {
-                    Err(ProofError::new(
-                        "checksum-mismatch",
-                        format!("the publisher's checksum file states {stated}, the file has {actual}"),
-                    ))
-                }
-            });
+        let outcome = compare_checksum(artifact, fetched, checksum, &sidecar);
         if outcome.is_ok() {
-            sums.push(Sums { url: checksum.url.to_string(), bytes });
+            sums.push(Sums { url: checksum.url.to_string(), bytes: sidecar.bytes });
         }
-        found.push(record_evidence(
-            ProofKind::ChecksumFile,
-            &artifact.file,
-            Some(&strip_url_secrets(&checksum.url)),
-            outcome,
-        ));
+        let source = strip_url_secrets(&checksum.url);
+        found.push(record_evidence(ProofKind::ChecksumFile, &artifact.file, Some(&source), outcome));
     }
+    // Another declared file states the digest of the same bytes: it stands for the one that is missing.
+    if !sums.is_empty() {
+        for proof in &mut missing {
+            proof.verdict = Verdict::Absent;
+        }
+    }
+    found.append(&mut missing);
     Ok(sums)
+}
+
+fn compare_checksum(
+    artifact: &PlannedArtifact,
+    fetched: &Fetched,
+    checksum: &ChecksumFile,
+    sidecar: &Sidecar,
+) -> Result<Proven, ProofError> {
+    let actual = match checksum.algorithm {
+        PinAlgorithm::Sha256 => fetched.sha256(),
+        PinAlgorithm::Sha512 => fetched.sha512(),
+    };
+    let stated = checksums::find_checksum(&sidecar.bytes, artifact.url.file_name(), checksum.algorithm)?;
+    if stated != actual {
+        let message = format!("the publisher's checksum file states {stated}, the file has {actual}");
+        return Err(ProofError::new("checksum-mismatch", message));
+    }
+    let (verdict, detail) = if sidecar.carried {
+        (Verdict::Absent, "a bundle brought this checksum file: it proves nothing by itself")
+    } else {
+        (Verdict::Verified, "the publisher's checksum file states this digest")
+    };
+    Ok(Proven { verdict, detail: detail.to_owned(), facts: BTreeMap::from([("digest".to_owned(), stated)]) })
 }
 
 fn strip_url_secrets(url: &HttpUrl) -> String {
     crate::io::http::public(url.public_url())
 }
 
-/// A declared signature that cannot be had has failed, unless it is waived by name. Checksum files may stand
-/// for each other: one that is missing shows nothing.
+/// A declared proof that cannot be had has failed, unless it is waived by name.
 fn record_missing(artifact: &PlannedArtifact, proof: ProofKind, url: &HttpUrl, policy: &Policy) -> Evidence {
     let waived = is_waived(policy, artifact, proof);
     let (verdict, code, detail) = if waived {
@@ -283,50 +294,6 @@ fn record_missing(artifact: &PlannedArtifact, proof: ProofKind, url: &HttpUrl, p
         detail: detail.to_owned(),
         source: Some(strip_url_secrets(url)),
         facts: BTreeMap::new(),
-    }
-}
-
-/// A small file beside the artifact; none where the server has none. Its host's headers go with it, no
-/// other host's do.
-fn fetch_sidecar(
-    artifact: &PlannedArtifact,
-    headers: &[(String, Secret)],
-    url: &HttpUrl,
-    fetcher: &Fetcher,
-) -> Result<Option<Vec<u8>>, ProveError> {
-    let name = artifact.title();
-    let headers =
-        if parse_origin(url.public_url()) == parse_origin(artifact.url.public_url()) { headers } else { &[] };
-    match fetcher.fetch_small(&name, url, SIDECAR, headers) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.is_absent() => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Scheme, host and port of a URL.
-fn parse_origin(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or_default();
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    format!("{scheme}://{authority}").to_ascii_lowercase()
-}
-
-/// How well what was proven attests a digest. Whoever changes the bytes at their origin changes the
-/// checksum file beside them too: that one shows no more than a whole transfer.
-fn rate_confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confidence {
-    let held = || found.iter().filter(|proof| proof.verdict.holds());
-    let is_elsewhere = |proof: &Evidence| {
-        proof
-            .source
-            .as_ref()
-            .is_some_and(|source| parse_origin(source) != parse_origin(artifact.url.public_url()))
-    };
-    if held().any(|proof| proof.proof.is_signature()) {
-        Confidence::Authoritative
-    } else if held().any(|proof| proof.proof == ProofKind::ChecksumFile && is_elsewhere(proof)) {
-        Confidence::Medium
-    } else {
-        Confidence::Low
     }
 }
 

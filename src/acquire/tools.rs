@@ -10,9 +10,10 @@ use crate::embedded::sha256_hex;
 use crate::io::fs::{self, FileError};
 use crate::io::store::Store;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPlugin};
+use crate::model::policy::Policy;
 use crate::model::version::Version;
 use crate::resolve::{Platform, plan_tool, refuse_image};
-use crate::trust::check_artifact;
+use crate::trust::{Subject, check_own_tool, check_subjects};
 use crate::verify::ProofError;
 use crate::verify::archive::{self, Limits, Wanted};
 
@@ -68,38 +69,97 @@ pub fn plan_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
 /// # Errors
 /// A tool is not in the catalog, or cannot be fetched or proven.
 pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>) -> Result<Tools> {
-    if let Some(packer) = own {
+    // Without a policy the user's own Packer brings the user's own plugins.
+    if let (Some(packer), None) = (own, &plan.policy) {
         // A bare name is looked up in the PATH.
         let bare = packer.components().count() == 1 && !packer.is_absolute();
         let packer = if bare { packer.clone() } else { absolute_path(packer)? };
+        let place = packer.display();
+        acquirer.printer.print_note(&format!("Packer: {place} with its own plugins, chosen by `--packer`"));
         return Ok(Tools { packer, plugins: None });
     }
     let Some(packer) = &plan.packer else {
         return Err(InternalError(format!("target {} is not built by Packer", plan.target.name)).into());
     };
-    let planned = plan_tools(plan, acquirer.trees).into_iter().map(|(_, _, artifact)| artifact);
-    let artifacts = planned.collect::<Result<Vec<PlannedArtifact>>>()?;
-    for artifact in &artifacts {
-        check_artifact(acquirer.policy, artifact)?;
+    let mut artifacts = check_tools(plan, acquirer.policy, acquirer.trees)?;
+    if own.is_some() {
+        artifacts.remove(0);
     }
     let verified = acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Bytes)?;
-    let plugins: Vec<_> = packer.plugins.iter().zip(&verified[1..]).collect();
-    Ok(install_tools(acquirer.fetcher.store(), &verified[0], &plugins)?)
+    let store = acquirer.fetcher.store();
+    let (program, verified) = if let Some(path) = own {
+        (copy_own_packer(path, acquirer.policy, store)?, &verified[..])
+    } else {
+        let folder = store.root().join("tools").join(verified[0].fetched().sha256());
+        (install_program(&verified[0], &folder)?, &verified[1..])
+    };
+    let plugins: Vec<_> = packer.plugins.iter().zip(verified).collect();
+    Ok(Tools { packer: program, plugins: Some(install_plugins(store, &plugins)?) })
 }
 
-/// Lays verified tools out in the store: `tools/<digest>/packer`, and plugins in a directory of
-/// their own for this set of them.
+/// The build's tools, which the policy allows as far as that is known before they are fetched.
 ///
 /// # Errors
-/// An archive does not hold its program, or the store cannot be written.
-pub fn install_tools(
+/// A tool is not in the catalog, or the policy refuses it.
+pub fn check_tools(plan: &Plan, policy: &Policy, trees: &Trees) -> Result<Vec<PlannedArtifact>> {
+    let planned = plan_tools(plan, trees).into_iter().map(|(_, _, artifact)| artifact);
+    let artifacts = planned.collect::<Result<Vec<PlannedArtifact>>>()?;
+    let subjects: Vec<Subject<'_>> = artifacts.iter().map(Subject::from_artifact).collect();
+    check_subjects(policy, &subjects, plan.policy.is_some(), &trees.catalog)?;
+    Ok(artifacts)
+}
+
+/// Refuses the program of `--packer` before anything is fetched or written.
+///
+/// # Errors
+/// A policy is in force and does not name its digest.
+pub fn check_own_packer(own: Option<&Path>, plan: &Plan, policy: &Policy) -> Result<()> {
+    if let (Some(path), Some(_)) = (own, &plan.policy) {
+        digest_own_packer(&find_program(path), policy)?;
+    }
+    Ok(())
+}
+
+/// The digest of the program of `--packer`, which the policy names.
+fn digest_own_packer(place: &Path, policy: &Policy) -> Result<String> {
+    let sha256 = fs::digest_file(place)?.sha256;
+    check_own_tool(policy, &place.display().to_string(), &sha256)?;
+    Ok(sha256)
+}
+
+/// A copy in the store, which is digested again: what was looked at is what runs.
+fn copy_own_packer(path: &Path, policy: &Policy, store: &Store) -> Result<PathBuf> {
+    let place = find_program(path);
+    let sha256 = digest_own_packer(&place, policy)?;
+    let copy = store.root().join("tools").join(&sha256).join("packer");
+    if !fs::is_file(&copy) || fs::digest_file(&copy)?.sha256 != sha256 {
+        fs::write_program_with(&copy, |file| -> Result<()> {
+            let mut source = fs::open_file(&place)?;
+            let copied = io::copy(&mut source, file);
+            copied.map_err(|error| InternalError(format!("copying {}: {error}", place.display())))?;
+            Ok(())
+        })?;
+        let found = fs::digest_file(&copy)?.sha256;
+        check_own_tool(policy, &place.display().to_string(), &found)?;
+    }
+    Ok(copy)
+}
+
+/// A bare name is looked up in the PATH.
+fn find_program(path: &Path) -> PathBuf {
+    let bare = path.components().count() == 1 && !path.is_absolute();
+    let folders = std::env::var_os("PATH").filter(|_| bare).unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(path)).find(|file| file.is_file());
+    found.unwrap_or_else(|| path.to_owned())
+}
+
+/// Lays verified plugins out in the store, in a directory of their own for this set of them.
+fn install_plugins(
     store: &Store,
-    packer: &VerifiedArtifact,
     plugins: &[(&PlannedPlugin, &VerifiedArtifact)],
-) -> Result<Tools, ToolError> {
+) -> Result<PathBuf, ToolError> {
     let digests: String = plugins.iter().map(|(_, verified)| verified.fetched().sha256()).collect();
     let plugin_root = store.root().join("plugins").join(sha256_hex(digests.as_bytes()));
-    let program = install_program(packer, &store.root().join("tools").join(packer.fetched().sha256()))?;
     for (plugin, verified) in plugins {
         let installed = install_program(verified, &plugin_root.join(&plugin.source))?;
         let sum = fs::digest_file(&installed)?.sha256;
@@ -107,7 +167,7 @@ pub fn install_tools(
         name.push("_SHA256SUM");
         fs::write_file(Path::new(&name), sum.as_bytes())?;
     }
-    Ok(Tools { packer: program, plugins: Some(plugin_root) })
+    Ok(plugin_root)
 }
 
 /// The one program of an archive, under its own name.

@@ -6,54 +6,43 @@ use std::path::Path;
 use super::images::build_layout;
 use super::registry::ImageSource;
 use super::{BLOBS, Content, EVIDENCE, Index, LOCK, OBJECTS, Part};
-use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::sha256_hex;
-use crate::fetch::{Fetched, Fetcher, Request};
+use crate::fetch::Fetched;
 use crate::io::http::public;
 use crate::lock::Lock;
-use crate::model::evidence::Verdict;
+use crate::model::evidence::{Evidence, Verdict};
 use crate::model::json;
 use crate::model::plan::PlannedArtifact;
-use crate::model::policy::Policy;
 use crate::model::url::HttpUrl;
 use crate::model::value::ImageReference;
-use crate::ui::{Downloads, Printer};
 
-use crate::acquire::collect_outcomes;
-use crate::acquire::{open_fetcher, read_headers, request_artifact, request_user_files};
-use crate::catalog::Trees;
+use crate::acquire::{Acquirer, ProvenPlan, carried_name};
+use crate::trust::parse_origin;
 
 /// # Errors
 /// The lock is not pinned, or something cannot be downloaded or written.
 pub fn gather_bundle(
     out: &Path,
     lock: &Lock,
+    proven: &ProvenPlan,
     images: &[ImageReference],
-    network: &NetworkArgs,
-    trees: &Trees,
-    printer: &Printer,
+    acquirer: &Acquirer<'_>,
 ) -> Result<Index> {
-    lock.require_pins()?;
-    lock.require_admission()?;
-    let mut gatherer = Gatherer {
-        fetcher: open_fetcher(network, &Policy::default())?,
-        jobs: network.jobs,
-        printer,
-        parts: Vec::new(),
-        origins: BTreeMap::new(),
-    };
+    let trees = acquirer.trees;
+    let mut gatherer = Gatherer { acquirer, parts: Vec::new(), origins: BTreeMap::new() };
     gatherer.add_text(LOCK, lock.encode().into_bytes());
     gatherer.add_text(EVIDENCE, json::format_json(&super::collect_evidence(lock)).into_bytes());
     for (path, bytes) in trees.provisioners.files() {
         gatherer.add_text(&format!("scripts/{path}"), bytes);
     }
-    gatherer.add_artifacts(lock, trees)?;
+    gatherer.add_artifacts(lock, proven)?;
     let build = trees.catalog.load_windows_release(&windows_release(lock)?)?.build;
     let mut names: Vec<&ImageReference> = lock.images.iter().chain(images).collect();
     names.sort();
     names.dedup();
-    let source = ImageSource { fetcher: &gatherer.fetcher, jobs: network.jobs, printer };
+    let source =
+        ImageSource { fetcher: acquirer.fetcher, jobs: acquirer.network.jobs, printer: acquirer.printer };
     let asked =
         |name: &ImageReference| images.contains(name) || lock.selection.container_images.contains(name);
     let carried = source.fetch_images(&names, asked, build)?;
@@ -76,9 +65,7 @@ fn windows_release(lock: &Lock) -> Result<String> {
 
 /// What is gathered for a bundle.
 struct Gatherer<'a> {
-    fetcher: Fetcher,
-    jobs: usize,
-    printer: &'a Printer,
+    acquirer: &'a Acquirer<'a>,
     parts: Vec<Part>,
     origins: BTreeMap<String, String>,
 }
@@ -92,37 +79,30 @@ impl Gatherer<'_> {
         self.parts.push(Part::from_fetched(format!("{folder}{}", fetched.sha256()), fetched));
     }
 
-    fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
-        let total = requests.iter().filter_map(|request| request.size).sum();
-        let downloads = Downloads::new(self.printer, requests.len(), total);
-        collect_outcomes(self.fetcher.fetch_all(requests, self.jobs, &downloads), self.printer)
-    }
-
-    fn add_artifacts(&mut self, lock: &Lock, trees: &Trees) -> Result<()> {
-        let requests = lock
-            .artifacts
-            .iter()
-            .map(|artifact| request_artifact(artifact, trees))
-            .collect::<Result<Vec<Request>>>()?;
-        let own = request_user_files(&lock.selection)?;
-        for (request, fetched) in own.iter().zip(self.fetch_files(&own)?) {
-            self.add_file(OBJECTS, &fetched);
-            self.origins.insert(request.url.to_string(), fetched.sha256().to_owned());
+    fn add_artifacts(&mut self, lock: &Lock, proven: &ProvenPlan) -> Result<()> {
+        for (file, fetched) in proven.plan().selection.user_files().zip(proven.user_files()) {
+            self.add_file(OBJECTS, fetched);
+            self.origins.insert(file.url.to_string(), fetched.sha256().to_owned());
         }
-        for (artifact, fetched) in lock.artifacts.iter().zip(self.fetch_files(&requests)?) {
-            self.add_file(OBJECTS, &fetched);
+        for verified in proven.artifacts() {
+            let (artifact, fetched) = (verified.artifact(), verified.fetched());
+            self.add_file(OBJECTS, fetched);
             self.origins.insert(artifact.url.to_string(), fetched.sha256().to_owned());
-            self.add_proofs(artifact)?;
+            // What was proven when it was locked, and what was proven now.
+            let locked = lock.artifacts.iter().find(|it| it.component == artifact.component);
+            let evidence = locked.iter().flat_map(|it| &it.evidence).chain(&artifact.evidence);
+            self.add_proofs(artifact, &evidence.collect::<Vec<_>>())?;
         }
         Ok(())
     }
 
     /// The files that proved an artifact, so that it can be proven again without network.
-    fn add_proofs(&mut self, artifact: &PlannedArtifact) -> Result<()> {
+    fn add_proofs(&mut self, artifact: &PlannedArtifact, evidence: &[&Evidence]) -> Result<()> {
+        let fetcher = self.acquirer.fetcher;
         let proved = |url: &HttpUrl| {
             let source = public(url.public_url());
-            let mut evidence = artifact.evidence.iter();
             evidence
+                .iter()
                 .any(|one| one.verdict >= Verdict::SignedTimeUnproven && one.source.as_ref() == Some(&source))
         };
         let checksums = artifact.checksums.iter().map(|file| &file.url).filter(|url| proved(url));
@@ -132,15 +112,17 @@ impl Gatherer<'_> {
             .flat_map(|signature| std::iter::once(&signature.url).chain(&signature.certificate_url));
         for url in checksums.chain(signatures) {
             let name = artifact.title();
-            let headers = read_headers(&artifact.headers, &artifact.component)?;
-            let store = self.fetcher.store();
+            let beside = parse_origin(url.public_url()) == parse_origin(artifact.url.public_url());
+            let names = if beside { artifact.headers.clone() } else { BTreeMap::new() };
+            let headers = self.acquirer.grants().read_headers(&names, &artifact.component, url)?;
+            let store = fetcher.store();
             let carried = store
-                .find_url(&super::carried(url.public_url()))
+                .find_url(&carried_name(url.public_url()))
                 .map(|object| store.read_object(&object))
                 .transpose()?;
             let bytes = match carried.flatten() {
                 Some(bytes) => bytes,
-                None => self.fetcher.fetch_small(&name, url, 16 << 20, &headers)?,
+                None => fetcher.fetch_small(&name, url, 16 << 20, &headers)?,
             };
             let digest = sha256_hex(&bytes);
             self.origins.insert(url.to_string(), digest.clone());

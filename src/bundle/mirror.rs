@@ -8,7 +8,7 @@ use std::path::Path;
 use aws_lc_rs::digest::{Context, SHA256};
 
 use super::read::{proof_error, read_objects};
-use super::{BundleError, Index, OBJECTS, Opened, list_artifact_urls, verify_bundle};
+use super::{BundleError, Index, OBJECTS, Opened, list_artifact_urls};
 use crate::embedded::encode_hex;
 use crate::io::fs::{self, FileError};
 use crate::io::http::public;
@@ -21,21 +21,17 @@ use crate::verify::archive::check_names;
 /// What became of a bundle's files.
 #[derive(Debug)]
 pub struct Mirrored {
-    pub opened: Opened,
     /// Path below the folder → SHA-256.
     pub files: BTreeMap<String, String>,
     /// Components that no mirror is asked for: they have an address of their own.
     pub elsewhere: Vec<String>,
 }
 
-/// Lays a bundle's artifacts, checksum files and signatures out below a folder, after all of it was
-/// checked. What lies there already and is none of them stays.
+/// Lays the artifacts, checksum files and signatures of a checked bundle out below a folder. What lies there already and is none of them stays.
 ///
 /// # Errors
-/// As [`verify_bundle`]; a URL makes no path, or two make one; the folder cannot be written.
-pub fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>) -> Result<Mirrored, BundleError> {
-    let opened = verify_bundle(file)?;
-    opened.require_lock(file, reviewed)?;
+/// The bundle changed since; a URL makes no path, or two make one; the folder cannot be written.
+pub fn extract_mirror(file: &Path, folder: &Path, opened: &Opened) -> Result<Mirrored, BundleError> {
     let (files, elsewhere) =
         plan_layout(&opened.lock, &opened.index).map_err(|error| proof_error(file, error))?;
     for (path, digest) in &files {
@@ -66,7 +62,7 @@ pub fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>) -> Re
         }
         Ok(true)
     })?;
-    Ok(Mirrored { opened, files, elsewhere })
+    Ok(Mirrored { files, elsewhere })
 }
 
 /// Writes a file whose digest is known; none where the bytes are others.

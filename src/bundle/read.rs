@@ -8,6 +8,7 @@ use aws_lc_rs::digest::{Context, SHA512};
 
 use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA, SCRIPTS};
 use super::{collect_evidence, collect_urls, images};
+use crate::acquire::carried_name;
 use crate::embedded::encode_hex;
 use crate::io::fs;
 use crate::io::store::Store;
@@ -31,6 +32,8 @@ pub struct Opened {
     pub lock: Lock,
     /// Bytes of all files.
     pub size: u64,
+    /// Guest scripts, by path.
+    pub scripts: BTreeMap<String, Vec<u8>>,
 }
 
 /// Checks a whole bundle.
@@ -51,28 +54,26 @@ pub(super) fn proof_error(file: &Path, error: ProofError) -> BundleError {
     BundleError::Proof { file: file.display().to_string(), error }
 }
 
-/// Puts what a bundle carries into a store, after all of it was checked.
+/// Puts what a checked bundle carries into a store.
 ///
 /// # Errors
-/// As [`verify_bundle`]; the store cannot be written.
-pub fn extract_bundle(file: &Path, store: &Store, reviewed: Option<&Lock>) -> Result<Opened, BundleError> {
-    let opened = verify_bundle(file)?;
-    opened.require_lock(file, reviewed)?;
+/// The bundle changed since, or the store cannot be written.
+pub fn extract_bundle(file: &Path, store: &Store, opened: &Opened) -> Result<(), BundleError> {
     read_objects(file, &[OBJECTS, BLOBS], &mut |digest, content| {
         Ok(store.insert_stream(content, digest)?.is_some())
     })?;
     // Whoever carries a bundle does not speak for a publisher's address: what came out of one is known as such.
     for (url, digest) in &opened.index.origins {
-        store.record_origin(&super::carried(url), digest)?;
+        store.record_origin(&carried_name(url), digest)?;
     }
-    Ok(opened)
+    Ok(())
 }
 
 impl Opened {
     /// # Errors
     /// The bundle's lock is not the one that was reviewed.
-    pub(super) fn require_lock(&self, file: &Path, reviewed: Option<&Lock>) -> Result<(), BundleError> {
-        if reviewed.is_none_or(|reviewed| reviewed.encode() == self.lock.encode()) {
+    pub fn require_lock(&self, file: &Path, reviewed: &Lock) -> Result<(), BundleError> {
+        if reviewed.encode() == self.lock.encode() {
             return Ok(());
         }
         let message = "its lock is not the one that `--lock` names";
@@ -176,7 +177,7 @@ impl Seen {
         images::check_images(&index, &self.small)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
         let size = found.iter().map(|file| file.size).sum();
-        Ok(Opened { index, lock, size })
+        Ok(Opened { index, lock, size, scripts: self.scripts })
     }
 
     fn parse_index(&self) -> Result<Index, ProofError> {

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::model::value::ImageReference;
 
-use super::{NetworkArgs, OwnScriptsArgs};
+use super::{NetworkArgs, OwnScriptsArgs, PolicyArgs};
 
 #[derive(Debug, Args)]
 pub struct BundleArgs {
@@ -36,12 +36,22 @@ pub enum BundleWhat {
         scripts: OwnScriptsArgs,
 
         #[command(flatten)]
+        policy: PolicyArgs,
+
+        #[command(flatten)]
         network: NetworkArgs,
     },
     /// Verify every byte of a bundle against its index and its lockfile, without network
     Verify {
         /// Bundle to read.
         file: PathBuf,
+
+        /// Reviewed lockfile: the bundle's must be the same.
+        #[arg(long, value_name = "FILE")]
+        lock: Option<PathBuf>,
+
+        #[command(flatten)]
+        policy: PolicyArgs,
     },
     /// Verify a bundle and extract it into a store, or as a mirror, without network
     #[command(after_help = "Examples:
@@ -70,5 +80,8 @@ pub enum BundleWhat {
         /// Write the bundle's lockfile to this file, for review.
         #[arg(long, value_name = "FILE", conflicts_with = "lock")]
         write_lock: Option<PathBuf>,
+
+        #[command(flatten)]
+        policy: PolicyArgs,
     },
 }

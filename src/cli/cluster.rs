@@ -7,7 +7,7 @@ use clap::Args;
 use crate::model::choice::{HostAccess, Runtime};
 use crate::model::version::Version;
 
-use super::{parse_component, parse_pair};
+use super::{PolicyArgs, parse_component, parse_pair};
 
 /// The nodes and networks of the cluster.
 #[derive(Debug, Args)]
@@ -67,6 +67,9 @@ pub struct ClusterArgs {
     /// Namespace of flannel.
     #[arg(long, value_name = "NAME", default_value = "kube-flannel", help_heading = "Network")]
     pub flannel_namespace: String,
+
+    #[command(flatten)]
+    pub policy: PolicyArgs,
 }
 
 #[derive(Debug, Args)]

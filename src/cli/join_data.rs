@@ -7,6 +7,8 @@ use clap::Args;
 use crate::join::Form;
 use crate::model::choice::Runtime;
 
+use super::PolicyArgs;
+
 #[derive(Debug, Args)]
 pub struct JoinDataArgs {
     /// Image definition [default: imagegen.json in the working folder, if it exists].
@@ -88,4 +90,7 @@ pub struct JoinDataArgs {
     /// Write to this file, readable only by its owner [default: stdout].
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub policy: PolicyArgs,
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::model::component::Confidence;
+use crate::model::policy::HeaderGrant;
 use crate::model::url::{HttpUrl, ProxyUrl};
 use crate::model::value::{Sha256, Sha512};
 use crate::model::version::Version;
@@ -37,6 +38,20 @@ pub struct NetworkArgs {
     /// CA certificates in PEM to trust in addition to those of the system. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub ca_file: Vec<PathBuf>,
+
+    /// Environment variable that overrides may send to this host as an HTTP header (`headers`). Repeatable.
+    #[arg(long, value_name = "NAME=HOST", value_parser = parse_grant)]
+    pub allow_header_env: Vec<HeaderGrant>,
+}
+
+fn parse_grant(text: &str) -> Result<HeaderGrant, String> {
+    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', '@', '\\', '?', '#']);
+    match text.split_once('=') {
+        Some((name, host)) if !name.is_empty() && is_host(host) => {
+            Ok(HeaderGrant { environment: name.to_owned(), hosts: vec![host.to_owned()] })
+        }
+        _ => Err("write it as NAME=HOST, with the host that receives the value".to_owned()),
+    }
 }
 
 /// Flags of verbs that download for a plan.

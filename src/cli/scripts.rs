@@ -6,6 +6,8 @@ use clap::{Args, Subcommand};
 
 use crate::model::url::HttpUrl;
 
+use super::PolicyArgs;
+
 #[derive(Debug, Default, Args)]
 pub struct OwnScriptsArgs {
     /// Folder of guest scripts (`imagegen scripts export`): the original scripts, signed or unsigned, or modified
@@ -54,5 +56,10 @@ pub enum ScriptsWhat {
         /// Root certificates in PEM for signer and timestamp, in addition to the catalog's.
         #[arg(long, value_name = "FILE")]
         root: Option<PathBuf>,
+        /// Script that is not the program's own and that you have reviewed, by its path in the folder. Repeatable.
+        #[arg(long, value_name = "PATH")]
+        changed: Vec<String>,
+        #[command(flatten)]
+        policy: PolicyArgs,
     },
 }

@@ -118,6 +118,14 @@ pub struct SelectionArgs {
     pub policy: Option<PathBuf>,
 }
 
+/// The policy of verbs without a selection.
+#[derive(Debug, Default, Args)]
+pub struct PolicyArgs {
+    /// Policy to enforce (example: manifests/policy/regulated.json).
+    #[arg(long, value_name = "FILE", help_heading = "Trust")]
+    pub policy: Option<PathBuf>,
+}
+
 fn parse_waiver(text: &str) -> Result<Waiver, String> {
     let (component, proof) = parse_pair(text)?;
     let known = || ProofKind::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::model::value::{Sha256, Sha512};
 
-use super::NetworkArgs;
+use super::{NetworkArgs, PolicyArgs};
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
@@ -56,6 +56,11 @@ pub struct VerifyArgs {
     /// Glob of archive members to verify. Repeatable.
     #[arg(long, value_name = "GLOB", requires = "authenticode", help_heading = "Proofs")]
     pub member: Vec<String>,
+    /// Reviewed lockfile: the lockfile of a workspace or bundle must be the same.
+    #[arg(long, value_name = "FILE", help_heading = "Proofs")]
+    pub lock: Option<PathBuf>,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
     /// Verification time, as seconds since 1970 or `2026-01-31T00:00:00Z` [default: now].
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub at: Option<u64>,

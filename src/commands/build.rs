@@ -1,6 +1,8 @@
 //! `imagegen build`.
 
-use crate::acquire::{Acquirer, PinScope, acquire_tools, needs_proofs, open_fetcher, pin_plan, prove_plan};
+use crate::acquire::{
+    Acquirer, PinScope, acquire_tools, check_own_packer, needs_proofs, open_fetcher, pin_plan, prove_plan,
+};
 use crate::bake::{self, Bake};
 use crate::cli::{BuildArgs, SourceArgs};
 use crate::diagnostic::Result;
@@ -11,9 +13,9 @@ use crate::scripts::use_scripts;
 use crate::selection::{read_sources, resolve_bake_plan, resolve_locked_plan};
 use crate::trust::admit;
 use crate::ui::Printer;
-use crate::workspace::{BundleOutput, list_media, workspace_folder, write_workspace};
+use crate::workspace::{list_media, workspace_folder, write_workspace};
 
-use super::render::print_workspace;
+use super::render::{print_archive, print_workspace};
 
 pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let mut trees = read_sources(sources, Some((&args.selection).into()))?;
@@ -24,30 +26,31 @@ pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printe
         return print_workspace(&plan, &args.workspace, &trees, printer);
     }
     bake::require_inputs(&plan, args.packer.as_ref())?;
+    check_own_packer(args.packer.as_deref(), &plan, &policy)?;
     let open = || open_fetcher(&args.network, &policy);
-    let jobs = args.network.jobs;
+    let network = &args.network;
     let mut earlier = Vec::new();
     // With `--locked` nothing is pinned here: the lock is what was reviewed.
     if !args.lock.locked && plan.unpinned_artifacts().next().is_some() {
         let fetcher = open()?;
-        let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
+        let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, network, printer };
         earlier = pin_plan(&mut plan, PinScope::Needed, &acquirer)?;
     }
     let packs = plan.target.image().is_none();
     let downloads = packs && plan.delivery != Delivery::Media;
     // Nothing that could be installed is written before a policy has seen the bytes.
     let write = |plan: &Plan| write_workspace(plan, &Lock::from_plan(plan), &args.workspace, &trees, printer);
-    let needs_bytes = plan.policy.is_some() && needs_proofs(&plan, PinScope::Needed, &policy);
-    let early = if plan.policy.is_some() { None } else { Some(write(&plan)?) };
+    let needs_bytes = needs_proofs(&plan, PinScope::Needed, &policy, &trees.catalog);
+    let early = if plan.policy.is_some() || needs_bytes { None } else { Some(write(&plan)?) };
     printer.print_note(&format!("workspace: {}", workspace_folder(&plan, &args.workspace).display()));
-    let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
+    let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     if downloads && !needs_bytes {
         // The machine itself downloads, and checks every digest.
         let written = early.map_or_else(|| write(admitted.pinned().plan()), Ok)?;
         return print_archive(&written.pack_archive(admitted.pinned().plan(), &[])?, printer);
     }
     let fetcher = open()?;
-    let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
+    let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, network, printer };
     let proven = prove_plan(admitted, &earlier, &acquirer)?;
     // The archives were read: now the plan has the digests of their members.
     let written = write(proven.plan())?;
@@ -71,8 +74,4 @@ pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printe
     printer.print_result(&image, || {
         image.artifacts.iter().map(|artifact| format!("{}\n", artifact.id)).collect()
     })
-}
-
-fn print_archive(output: &BundleOutput, printer: &Printer) -> Result<()> {
-    printer.print_result(output, || format!("{}  {}\n", output.sha256, output.bundle))
 }

@@ -2,62 +2,57 @@
 
 use std::path::Path;
 
-use crate::acquire::open_store;
-use crate::bundle::{self, BundleOutput, Index, Opened, gather_bundle};
+use crate::bundle::{self, BundleOutput, Index, Mirrored, Opened};
+use crate::carry::{Contents, Unpacked, pack_bundle, unpack_bundle};
 use crate::cli::{BundleArgs, BundleWhat, SourceArgs};
 use crate::diagnostic::Result;
-use crate::lock::Lock;
-use crate::scripts::replace_scripts;
-use crate::selection::{check_lock_path, read_lock, read_sources, write_lockfile};
+use crate::inspect::Review;
+use crate::selection::{check_lock_path, read_sources, write_lockfile};
 use crate::ui::Printer;
 
 pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let trees = read_sources(sources, None)?;
     match &args.what {
-        BundleWhat::Create { out, lock, images, scripts, network } => {
-            let lock = read_lock(lock)?;
-            let mut trees = read_sources(sources, None)?;
-            replace_scripts(scripts, &lock.selection.overrides, &mut trees)?;
-            let index = gather_bundle(out, &lock, images, network, &trees, printer)?;
-            print_bundle(out, &index, lock.artifacts.len(), None, printer)
+        BundleWhat::Create { out, lock, images, scripts, policy, network } => {
+            let contents = Contents { lock, images, scripts, policy: policy.into(), network };
+            let (index, artifacts) = pack_bundle(out, contents, trees, printer)?;
+            print_bundle(out, &index, artifacts, None, printer)
         }
-        BundleWhat::Verify { file } => {
+        BundleWhat::Verify { file, lock, policy } => {
             let opened = bundle::verify_bundle(file)?;
+            let review = Review { lock: lock.as_deref(), policy: policy.into() };
+            review.check_bundle(file, &opened, &trees, printer)?;
             print_bundle(file, &opened.index, opened.lock.artifacts.len(), None, printer)
         }
-        BundleWhat::Extract { file, store: path, as_mirror, lock, write_lock } => {
-            write_lock.as_deref().map_or(Ok(()), check_lock_path)?;
-            let reviewed = lock.as_deref().map(read_lock).transpose()?;
-            if reviewed.is_none() {
-                printer.print_warning("the bundle's lock was compared with nothing: `--lock FILE` names one");
+        BundleWhat::Extract { file, store, as_mirror, lock, write_lock, policy } => {
+            if let Some(path) = write_lock {
+                check_lock_path(path)?;
             }
-            let reviewed = reviewed.as_ref();
-            let (opened, place) = if let Some(folder) = as_mirror {
-                (extract_mirror(file, folder, reviewed, printer)?, folder)
-            } else {
-                let store = open_store(path.as_ref())?;
-                (bundle::extract_bundle(file, &store, reviewed)?, &store.root().to_owned())
+            let review = Review { lock: lock.as_deref(), policy: policy.into() };
+            let (opened, unpacked) =
+                unpack_bundle(file, store.as_ref(), as_mirror.as_ref(), review, &trees, printer)?;
+            let place = match unpacked {
+                Unpacked::Store(root) => root,
+                Unpacked::Mirror(folder, mirrored) => {
+                    print_mirror(&folder, &mirrored, &opened, printer);
+                    folder
+                }
             };
             if let Some(path) = write_lock {
                 write_lockfile(path, &opened.lock)?;
             }
-            print_bundle(
-                file,
-                &opened.index,
-                opened.lock.artifacts.len(),
-                Some(place.display().to_string()),
-                printer,
-            )
+            let place = Some(place.display().to_string());
+            print_bundle(file, &opened.index, opened.lock.artifacts.len(), place, printer)
         }
     }
 }
 
-fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>, printer: &Printer) -> Result<Opened> {
-    let mirrored = bundle::extract_mirror(file, folder, reviewed)?;
+fn print_mirror(folder: &Path, mirrored: &Mirrored, opened: &Opened, printer: &Printer) {
     if !mirrored.elsewhere.is_empty() {
         let names = mirrored.elsewhere.join(", ");
         printer.print_note(&format!("not in the mirror, for they have addresses of their own: {names}"));
     }
-    let own = bundle::find_mirror_url(&mirrored.opened.lock.selection.overrides);
+    let own = bundle::find_mirror_url(&opened.lock.selection.overrides);
     printer.print_note(&format!(
         "{} files; serve {} at {}, and build with `--delivery mirror --mirror {}`",
         mirrored.files.len(),
@@ -65,7 +60,6 @@ fn extract_mirror(file: &Path, folder: &Path, reviewed: Option<&Lock>, printer: 
         own.unwrap_or("an HTTPS URL"),
         own.unwrap_or("URL")
     ));
-    Ok(mirrored.opened)
 }
 
 fn print_bundle(

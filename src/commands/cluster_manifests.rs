@@ -8,6 +8,7 @@ use crate::cli::{ClusterManifestsArgs, SourceArgs};
 use crate::cluster::{self, Manifest};
 use crate::diagnostic::Result;
 use crate::io::fs;
+use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
 
 use crate::selection::{cluster_input, read_paths, read_sources, resolve_cluster_plan};
@@ -27,13 +28,17 @@ pub(super) fn run_cluster_manifests(
     printer: &Printer,
 ) -> Result<()> {
     let trees = read_sources(sources, Some((&args.cluster).into()))?;
-    let plan = resolve_cluster_plan(&args.cluster, &trees)?;
+    let (plan, policy) = resolve_cluster_plan(&args.cluster, &trees)?;
     let mut input = cluster_input(&args.cluster);
     input.images = args.images.iter().cloned().collect();
     input.metadata_route = args.metadata_route;
     input.pipe_accounts.clone_from(&args.pipe_account);
     input.with = args.with.iter().cloned().collect();
     let files = cluster::render_manifests(&input, &plan, &trees.catalog, &read_paths(&trees)?)?;
+    let images = cluster::list_images(&files);
+    let mirrors = &plan.selection.mirrors;
+    let subjects: Vec<Subject<'_>> = images.iter().map(|image| Subject::from_image(image, mirrors)).collect();
+    check_subjects(&policy, &subjects, plan.policy.is_some(), &trees.catalog)?;
     printer.print_note(&format!(
         "for Kubernetes {}, host access {}, CNI {}",
         plan.kubernetes, plan.host_access, plan.network.name

@@ -11,7 +11,7 @@ use crate::ui::Printer;
 
 pub(super) fn run_conformance(args: &ConformanceArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources, Some((&args.cluster).into()))?;
-    let plan = resolve_cluster_plan(&args.cluster, &trees)?;
+    let (plan, _) = resolve_cluster_plan(&args.cluster, &trees)?;
     let checks = cluster::plan_conformance(
         &cluster_input(&args.cluster),
         &plan,

@@ -28,7 +28,7 @@ pub(super) fn run_fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Print
     let (plan, policy) = resolve_viewed_plan(&args.selection, &args.lock, &trees, printer)?;
     let fetcher = open_fetcher(&args.network, &policy)?;
     let acquirer =
-        Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs: args.network.jobs, printer };
+        Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, network: &args.network, printer };
     let proven = acquire_plan(plan, &acquirer)?;
     let output: Vec<FetchOutput> = proven.artifacts().iter().map(describe_file).collect();
     printer.print_result(&output, || {

@@ -32,16 +32,17 @@ pub(super) fn run_join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: 
         config: args.config.clone(),
         k8s: args.k8s.clone(),
         runtime: args.runtime,
+        policy: args.policy.policy.clone(),
         ..SelectionArgs::default()
     };
-    let plan = resolve_node_plan(&selection, &trees)?;
+    let (plan, policy) = resolve_node_plan(&selection, &trees)?;
     let data = build_join_data(
         &input,
         &secrets,
         args.form,
         &plan,
         &trees.catalog,
-        &read_places(&trees, args.signed_scripts)?,
+        &read_places(&trees, args.signed_scripts || policy.signed_scripts.is_some())?,
     )?;
     for warning in &data.warnings {
         printer.print_warning(warning);

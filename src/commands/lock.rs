@@ -1,17 +1,17 @@
 //! `imagegen lock`: the only writer of the lockfile.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use crate::acquire::{Acquirer, Keys, PinScope, needs_proofs, open_fetcher, pin_plan, write_proofs};
+use crate::acquire::{
+    Acquirer, HeaderGrants, Keys, PinScope, needs_proofs, open_fetcher, pin_plan, write_proofs,
+};
 use crate::cli::{LockArgs, SourceArgs};
 use crate::diagnostic::Result;
-use crate::io::fs;
-use crate::lock::{Lock, PinnedPlan};
+use crate::lock::PinnedPlan;
 use crate::model::version::Version;
 use crate::selection::{
     apply_policy, check_lock_path, complete_for_lock, lock_path, predict_machine, read_definition,
-    read_policy, read_sources, resolve_updated_plan, write_lockfile,
+    read_old_lock, read_policy, read_sources, resolve_updated_plan, write_lockfile,
 };
 use crate::trust::admit;
 use crate::ui::Printer;
@@ -24,29 +24,37 @@ pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer)
     check_lock_path(&path)?;
     let old = read_old_lock(&path)?;
     let definition = complete_for_lock(definition, old.as_ref(), args, &path)?;
-    let updated = old.as_ref().map(|lock| lock.updated.clone()).unwrap_or_default();
+    let updated = old.map(|lock| lock.updated).unwrap_or_default();
     let mut plan = resolve_updated_plan(&definition, &trees, updated)?;
     if let Some(names) = &args.update {
-        let fetcher = open_fetcher(&args.network, &read_policy(&args.selection)?)?;
-        let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
+        let policy = read_policy((&args.selection).into())?;
+        let fetcher = open_fetcher(&args.network, &policy)?;
+        let grants = HeaderGrants::new(&args.network, &policy);
+        let upstreams = Upstreams {
+            plan: &plan,
+            definition: &definition,
+            trees: &trees,
+            fetcher: &fetcher,
+            grants: &grants,
+        };
         let updated = find_updates(&upstreams, names, printer)?;
         plan = resolve_updated_plan(&definition, &trees, updated)?;
     }
-    let policy = apply_policy(&args.selection, &mut plan, &trees.catalog)?;
+    let policy = apply_policy((&args.selection).into(), &mut plan, &trees)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, &trees)?;
     let every = args.prove || args.bundles.is_some();
     let scope = if every { PinScope::Every } else { PinScope::Needed };
-    if needs_proofs(&plan, scope, &policy) {
+    if needs_proofs(&plan, scope, &policy, &trees.catalog) {
         let fetcher = open_fetcher(&args.network, &policy)?;
-        let jobs = args.network.jobs;
-        let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, jobs, printer };
+        let network = &args.network;
+        let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, network, printer };
         let verified = pin_plan(&mut plan, scope, &acquirer)?;
         if let Some(folder) = &args.bundles {
             write_proofs(folder, &verified, fetcher.store(), &Keys::read(trees.catalog.tree())?)?;
         }
     }
-    let admitted = admit(PinnedPlan::new(plan)?, &policy)?;
+    let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     write_lockfile(&path, lock)?;
     plan.warnings.iter().for_each(|warning| printer.print_warning(&warning.message));
@@ -69,10 +77,4 @@ fn find_updates(
         updated.insert(row.name, newer);
     }
     Ok(updated)
-}
-
-/// The lock that is replaced. One that cannot be read is replaced too: that is what the user asked for.
-fn read_old_lock(path: &Path) -> Result<Option<Lock>> {
-    let bytes = fs::read_if_exists(path)?;
-    Ok(bytes.and_then(|bytes| Lock::decode(&path.display().to_string(), &bytes).ok()))
 }

@@ -1,6 +1,6 @@
 //! `imagegen outdated`.
 
-use crate::acquire::open_fetcher;
+use crate::acquire::{HeaderGrants, open_fetcher};
 use crate::cli::{OnlineArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::model::version::Version;
@@ -15,7 +15,9 @@ pub(super) fn run_outdated(args: &OnlineArgs, sources: &SourceArgs, printer: &Pr
     let (plan, policy) =
         resolve_locked_definition(&definition, &lock, &args.selection, &args.lock, &trees, stale)?;
     let fetcher = open_fetcher(&args.network, &policy)?;
-    let upstreams = Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher };
+    let grants = HeaderGrants::new(&args.network, &policy);
+    let upstreams =
+        Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher, grants: &grants };
     let rows = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
     printer.print_result(&rows, || {
         let mut text = format!("{:<28} {:<14} {:<14} {:<14}\n", "", "planned", "newer", "newest");

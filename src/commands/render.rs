@@ -8,7 +8,7 @@ use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
 use crate::selection::{read_sources, resolve_locked_plan};
 use crate::ui::Printer;
-use crate::workspace::write_workspace;
+use crate::workspace::{BundleOutput, write_workspace};
 
 pub(super) fn run_render(args: &RenderArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let mut trees = read_sources(sources, Some((&args.selection).into()))?;
@@ -31,4 +31,9 @@ pub(super) fn print_workspace(
     }
     let output = written.describe(plan);
     printer.print_result(&output, || written.format_tree(&output))
+}
+
+/// Prints the archive for an existing machine.
+pub(super) fn print_archive(output: &BundleOutput, printer: &Printer) -> Result<()> {
+    printer.print_result(output, || format!("{}  {}\n", output.sha256, output.bundle))
 }

@@ -9,10 +9,12 @@ use serde::Serialize;
 
 use crate::cli::{ScriptsArgs, ScriptsWhat, SourceArgs};
 use crate::diagnostic::Result;
-use crate::embedded::sha256_hex;
+use crate::embedded::{Tree, sha256_hex};
 use crate::io::{clock, fs};
-use crate::scripts::{self, Key, LIST, read_exported, read_passphrase};
-use crate::selection::read_sources;
+use crate::scripts::{
+    self, Demand, Key, LIST, find_signing, read_exported, read_passphrase, require_own_scripts,
+};
+use crate::selection::{read_policy, read_sources};
 use crate::ui::Printer;
 use crate::verify::authenticode::Policy;
 use crate::verify::chain::PinnedRoots;
@@ -34,7 +36,11 @@ pub(super) fn run_scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Pr
             fs::place_directory(out, &files, &[], &[], *force)?;
             print_files(out, files, printer)
         }
-        ScriptsWhat::Sign { folder, key, certificate, passphrase_env, timestamp, root } => {
+        ScriptsWhat::Sign { folder, key, certificate, passphrase_env, timestamp, root, changed, policy } => {
+            let demanded = read_policy(policy.into())?;
+            let exported = read_exported(folder)?;
+            // What carries your signature runs as administrator on every node.
+            require_own_scripts(folder, &exported, changed, &trees.provisioners)?;
             let key = Key {
                 key: key.clone(),
                 certificates: certificate.clone(),
@@ -43,11 +49,13 @@ pub(super) fn run_scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Pr
             };
             let at = UnixTime::since_unix_epoch(Duration::from_secs(clock::current_time()));
             let pinned = PinnedRoots::read(trees.catalog.tree())?;
-            let policy = scripts::build_policy(&key, root.as_deref(), Policy::new(&pinned, at), at)?;
-            let signed = scripts::sign_scripts(&read_exported(folder)?, &key, &policy)?;
-            for (path, bytes) in &signed {
-                fs::write_file(&folder.join(path), bytes)?;
+            let verifier = scripts::build_policy(&key, root.as_deref(), Policy::new(&pinned, at), at)?;
+            let signed = scripts::sign_scripts(&exported, &key, &verifier)?;
+            if let Some(rule) = &demanded.signed_scripts {
+                let tree = Tree::from_files(folder.display().to_string(), signed.clone());
+                find_signing(&tree, Demand::new(&demanded, rule, &pinned, clock::current_time()))?;
             }
+            fs::replace_files(folder, &signed)?;
             print_files(folder, signed, printer)
         }
     }

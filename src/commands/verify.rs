@@ -9,7 +9,7 @@ use crate::selection::read_sources;
 use crate::ui::Printer;
 
 pub(super) fn run_verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    match inspect_file(args, &read_sources(sources, None)?)? {
+    match inspect_file(args, &read_sources(sources, None)?, printer)? {
         Inspected::File(output) => {
             printer.print_result(&output, || format_file(&output))?;
             Ok(output.require_proofs()?)

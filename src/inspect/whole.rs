@@ -1,19 +1,38 @@
 //! Locks and workspaces as a whole.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::acquire::{Keys, reprove_artifact};
+use crate::bake;
+use crate::bundle;
+use crate::catalog::Trees;
+use crate::cli::VerifyArgs;
 use crate::diagnostic::Result;
-use crate::embedded::Tree;
-use crate::io::fs;
+use crate::embedded::{Tree, sha256_hex};
+use crate::fetch::MAX_SIZE;
+use crate::guest::render_guest;
+use crate::io::fs::Digests;
+use crate::io::{clock, fs};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json;
+use crate::model::plan::Plan;
 use crate::model::resource::ArchiveFormat;
+use crate::render::{self, Workspace};
+use crate::scripts::{Demand, INSTALL, accept_scripts, collect_scripts, find_signing};
+use crate::selection::{
+    NamedPolicy, PolicyOfLock, read_lock, read_policy, resolve_lock, resolve_lock_of_build,
+};
+use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, Wanted};
+use crate::verify::chain::PinnedRoots;
 use crate::verify::{NotProven, ProofError, record_evidence};
 
-use super::{compare_digest, proven};
+use super::review::{Review, find_lock_pins};
+use super::{Inspected, proven};
 
 /// Proofs of a lockfile or a workspace, and the artifacts that its lock does not pin.
 #[derive(Debug)]
@@ -41,52 +60,257 @@ impl WholeOutput {
     }
 }
 
-/// A workspace is what its lock and its plan make: every file that is digested is compared.
-pub(super) fn inspect_workspace(folder: &Path) -> Result<WholeOutput> {
+/// A lockfile or a bundle; none where the file is neither.
+pub(super) fn inspect_whole(
+    args: &VerifyArgs,
+    path: &Path,
+    review: Review<'_>,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<Option<Inspected>> {
+    let head = fs::read_head(path, 8)?;
+    if head.starts_with(b"{") {
+        let bytes = fs::read_head(path, LARGEST_LOCK)?;
+        if let Ok(lock) = Lock::decode(&args.file, &bytes) {
+            let bundles = args.bundles.as_deref();
+            let whole = inspect_lock(&args.file, &lock, bundles, review, trees)?;
+            return Ok(Some(Inspected::Whole(whole)));
+        }
+    }
+    if head.starts_with(b"PK") && args.bundles.is_none() && is_bundle(path)? {
+        let opened = bundle::verify_bundle(path)?;
+        review.check_bundle(path, &opened, trees, printer)?;
+        return Ok(Some(Inspected::Bundle(Box::new(opened))));
+    }
+    Ok(None)
+}
+
+/// Longest lockfile that is read; real ones have less than a mebibyte.
+const LARGEST_LOCK: u64 = 64 << 20;
+
+/// A zip archive that holds an index of ours.
+fn is_bundle(path: &Path) -> Result<bool> {
+    let entries = archive::list_entries(fs::open_file(path)?, ArchiveFormat::Zip, &Limits::default());
+    Ok(entries.is_ok_and(|entries| entries.iter().any(|entry| entry.name == "bundle.json")))
+}
+
+/// A workspace is what its lock makes: it is rendered again, and every file is compared.
+pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees) -> Result<WholeOutput> {
     let name = folder.display().to_string();
-    let read = |file: &str| fs::read_file(&folder.join(file));
-    let lock = Lock::decode(&format!("{name}/imagegen.lock.json"), &read("imagegen.lock.json")?)?;
-    let values: serde_json::Value =
-        json::parse_json("imagegen.auto.pkrvars.json", &read("imagegen.auto.pkrvars.json")?)?;
-    let stated = values["payload_sha256"].as_str().unwrap_or_default().to_owned();
-    let payload = fs::digest_file(&folder.join("payload.zip"))?;
-    let mut found = vec![record_evidence(
-        ProofKind::Pin,
-        "payload.zip",
-        None,
-        compare_digest("SHA-256", &stated, &payload.sha256),
-    )];
-    let plan = Wanted::from_names(["guest-plan.json"]);
-    let beside = read("guest-plan.json")?;
-    let mut same = false;
-    archive::read_members(
-        fs::open_file(&folder.join("payload.zip"))?,
-        ArchiveFormat::Zip,
-        &plan,
-        &Limits::default(),
-        &mut |entry, content| {
-            same = archive::read_member_bytes(entry, content)? == beside;
-            Ok(())
-        },
-    )?;
-    let outcome = if same {
-        Ok(proven("it is the plan that the payload carries"))
-    } else {
-        Err(ProofError::new("plan-differs", "it is not the plan that the payload carries"))
+    let file = format!("{name}/{LOCK}");
+    let bytes = fs::read_file(&folder.join(LOCK))?;
+    let lock = Lock::decode(&file, &bytes)?;
+    // A policy that cannot be read is the user's mistake and no property of the workspace.
+    read_policy(review.policy)?;
+    let mut found = Vec::new();
+    let mut record = |subject: &str, outcome: Result<&str, ProofError>| {
+        found.push(record_evidence(ProofKind::Pin, subject, None, outcome.map(proven)));
     };
-    found.push(record_evidence(ProofKind::Pin, "guest-plan.json", None, outcome));
+    if let Some(path) = review.lock {
+        let same = read_lock(path)?.encode().as_bytes() == bytes;
+        record(LOCK, compare(same, "it is the reviewed lockfile", "it is not the reviewed lockfile"));
+    } else if let Some(title) = find_lock_pins(&lock, trees)?.first() {
+        let message = format!(
+            "only this lockfile states the digest of {title}; compare it with a reviewed one: `--lock FILE`"
+        );
+        record(LOCK, Err(ProofError::new("lock-unreviewed", message)));
+    }
+    match render_again(folder, &file, &lock, review.policy, trees) {
+        Err(error) => record(LOCK, Err(ProofError::new("lock-refused", error.to_string()))),
+        Ok((rendered, archive)) => {
+            for (path, bytes) in &rendered.files {
+                let there = fs::read_if_exists(&folder.join(path))?;
+                let same = there.as_ref() == Some(bytes);
+                let other =
+                    if there.is_some() { "it is not what the lockfile makes" } else { "it is missing" };
+                record(path, compare(same, "the lockfile makes the same bytes", other));
+            }
+            if let Some(outcome) = check_archive(folder, &archive, &rendered, &lock)? {
+                record(&archive[0], outcome);
+            }
+            for path in find_added(folder, &rendered, &archive)? {
+                let message = "the lockfile makes no such file";
+                record(&path, Err(ProofError::new("file-added", message)));
+            }
+        }
+    }
     Ok(WholeOutput { name, evidence: found, recorded: Vec::new(), unpinned: lock.unpinned_artifacts() })
 }
 
+const LOCK: &str = "imagegen.lock.json";
+
+fn compare<'a>(same: bool, good: &'a str, bad: &str) -> Result<&'a str, ProofError> {
+    if same { Ok(good) } else { Err(ProofError::new("file-differs", bad)) }
+}
+
+/// The workspace as the lock, the catalog and the policy make it now, and the names of its archive. Scripts are the
+/// workspace's own where these are the program's or signed as the policy demands.
+fn render_again(
+    folder: &Path,
+    file: &str,
+    lock: &Lock,
+    policy: NamedPolicy<'_>,
+    trees: &Trees,
+) -> Result<(Workspace, Vec<String>)> {
+    let unreviewed = Lock { not_admitted: None, ..lock.clone() };
+    let values = read_values(folder)?;
+    let required = PolicyOfLock::Required;
+    let (mut plan, policy) = resolve_lock_of_build(file, &unreviewed, &values, policy, required, trees)?;
+    let preview = Lock::for_preview(&plan).not_admitted;
+    if lock.not_admitted.is_some() && lock.not_admitted != preview {
+        return Err(ProofError::new("lock-edited", "`notAdmitted` is not what a preview says").into());
+    }
+    let scripts = read_scripts(folder)?;
+    let label = folder.display().to_string();
+    let provisioners = accept_scripts(&label, scripts, &trees.provisioners, &plan.selection.overrides)?;
+    if let Some(rule) = &policy.signed_scripts {
+        let roots = PinnedRoots::read(trees.catalog.tree())?;
+        let demand = Demand::new(&policy, rule, &roots, clock::current_time());
+        let (signing, warnings) = find_signing(&provisioners, demand)?;
+        plan.signing = Some(signing);
+        plan.warnings.extend(warnings);
+    }
+    plan.declared = list_declared(folder, &plan)?;
+    let guest = render_guest(&plan, &trees.catalog.load_flags()?, &provisioners)?;
+    let archive = render::archive_names(&plan).to_vec();
+    Ok((render::render_workspace(&plan, lock, &guest, &trees.packer, &provisioners)?, archive))
+}
+
+/// Values of the workspace's variables. Those of build-time variables are the user's: no lockfile has them.
+fn read_values(folder: &Path) -> Result<BTreeMap<String, Value>> {
+    let name = "imagegen.auto.pkrvars.json";
+    let Some(bytes) = fs::read_if_exists(&folder.join(name))? else { return Ok(BTreeMap::new()) };
+    Ok(json::parse_json(name, &bytes)?)
+}
+
+/// Variables that the workspace declares: an optional one stands there if the environment had a value for it.
+fn list_declared(folder: &Path, plan: &Plan) -> Result<Vec<String>> {
+    let text = fs::read_if_exists(&folder.join("variables.pkr.hcl"))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let declares = |name: &str| text.lines().any(|line| line.trim() == format!("variable \"{name}\" {{"));
+    let variables = plan.target.variables.iter().filter(|variable| !variable.lock_only);
+    let kept = variables.filter(|it| plan.declared.contains(&it.name) || declares(&it.name));
+    Ok(kept.map(|variable| variable.name.clone()).collect())
+}
+
+/// Guest scripts of a workspace: in its payload, or beside its plan.
+fn read_scripts(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    let mut scripts = BTreeMap::new();
+    let payload = folder.join("payload.zip");
+    if payload.symlink_metadata().is_ok() {
+        let wanted = Wanted::all_files();
+        let file = fs::open_file(&payload)?;
+        archive::read_members(
+            file,
+            ArchiveFormat::Zip,
+            &wanted,
+            &Limits::default(),
+            &mut |entry, content| {
+                scripts.insert(entry.name.clone(), archive::read_member_bytes(entry, content)?);
+                Ok(())
+            },
+        )?;
+        scripts.remove("guest-plan.json");
+        let install = Tree::embedded_provisioners().get(INSTALL).map(<[u8]>::to_vec);
+        scripts.extend(install.map(|bytes| (INSTALL.to_owned(), bytes)));
+        return Ok(scripts);
+    }
+    for path in collect_scripts(&Tree::embedded_provisioners()).into_keys() {
+        let place = if path == INSTALL { "Install.ps1" } else { &path };
+        if let Some(bytes) = fs::read_if_exists(&folder.join(place))? {
+            scripts.insert(path, bytes);
+        }
+    }
+    // A preview holds no installer.
+    let install = Tree::embedded_provisioners().get(INSTALL).map(<[u8]>::to_vec);
+    scripts.entry(INSTALL.to_owned()).or_insert_with(|| install.unwrap_or_default());
+    Ok(scripts)
+}
+
+/// The archive for an existing machine: the workspace's files, and artifacts by the digests of the lock.
+fn check_archive(
+    folder: &Path,
+    names: &[String],
+    rendered: &Workspace,
+    lock: &Lock,
+) -> Result<Option<Result<&'static str, ProofError>>> {
+    let path = folder.join(&names[0]);
+    if path.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let mut pins: BTreeSet<&str> = lock.selection.user_files().map(|file| file.sha256.as_str()).collect();
+    pins.extend(lock.artifacts.iter().flat_map(|it| &it.digests).map(|pin| pin.digest.as_str()));
+    let mut rest: BTreeMap<&String, &Vec<u8>> = rendered.files.iter().collect();
+    let differs =
+        |name: &str| ProofError::new("file-differs", format!("`{name}` is not what the lockfile makes"));
+    let read = archive::read_members(
+        fs::open_file(&path)?,
+        ArchiveFormat::Zip,
+        &Wanted::all_files(),
+        &Limits { entry: MAX_SIZE, total: 16 * MAX_SIZE, ..Limits::default() },
+        &mut |entry, content| {
+            let sums = digest_content(content).map_err(|error| archive::unreadable_error(entry, &error))?;
+            let same = match (rest.remove(&entry.name), entry.name.strip_prefix("artifacts/")) {
+                (Some(bytes), _) => sha256_hex(bytes) == sums.sha256,
+                (None, Some(pin)) => pins.contains(pin) && (pin == sums.sha256 || pin == sums.sha512),
+                (None, None) => false,
+            };
+            if same { Ok(()) } else { Err(differs(&entry.name)) }
+        },
+    );
+    let outcome = read.and_then(|_| match rest.keys().next() {
+        Some(name) => Err(ProofError::new("file-differs", format!("`{name}` is missing in it"))),
+        None => Ok("the lockfile makes the same files"),
+    });
+    let stated = fs::read_if_exists(&folder.join(&names[1]))?;
+    let line = format!("{}  {}\n", fs::digest_file(&path)?.sha256, names[0]);
+    let listed = stated.is_none_or(|stated| stated == line.as_bytes());
+    Ok(Some(if listed { outcome } else { outcome.and(Err(differs(&names[1]))) }))
+}
+
+fn digest_content(content: &mut dyn std::io::Read) -> std::io::Result<Digests> {
+    let mut sums = fs::Sums::default();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match content.read(&mut piece)? {
+            0 => return Ok(sums.finish()),
+            count => sums.add(&piece[..count]),
+        }
+    }
+}
+
+/// Files that neither the lock makes nor imagegen or the user puts beside them.
+fn find_added(folder: &Path, rendered: &Workspace, archive: &[String]) -> Result<Vec<String>> {
+    let ours = |path: &str| {
+        rendered.files.contains_key(path)
+            || bake::TRACES.contains(&path)
+            || bake::RESULTS.contains(&path)
+            || archive.iter().any(|name| name == path)
+    };
+    Ok(fs::list_entries(folder)?.into_iter().filter(|path| !ours(path)).collect())
+}
+
 /// A lock says what was proven when it was written; what was kept of it is proven again.
-pub(super) fn inspect_lock(
+fn inspect_lock(
     name: &str,
     lock: &Lock,
     bundles: Option<&Path>,
-    manifests: &Tree,
+    review: Review<'_>,
+    trees: &Trees,
 ) -> Result<WholeOutput> {
-    let kept = bundles.map(|folder| Keys::read(manifests).map(|keys| (folder, keys))).transpose()?;
+    let keys = || Keys::read(trees.catalog.tree());
+    let kept = bundles.map(|folder| keys().map(|keys| (folder, keys))).transpose()?;
     let (mut found, mut recorded): (Vec<Evidence>, Vec<Evidence>) = (Vec::new(), Vec::new());
+    if let Some(path) = review.lock {
+        let same = read_lock(path)?.encode() == lock.encode();
+        let outcome = compare(same, "it is the reviewed lockfile", "it is not the reviewed lockfile");
+        found.push(record_evidence(ProofKind::Pin, name, None, outcome.map(proven)));
+    }
+    if review.policy.file.is_some() {
+        resolve_lock(name, lock, review.policy, PolicyOfLock::Required, trees)?;
+        let outcome = Ok(proven("catalog and policy make the same lockfile"));
+        found.push(record_evidence(ProofKind::Pin, name, None, outcome));
+    }
     for artifact in &lock.artifacts {
         let again = match &kept {
             Some((folder, keys)) => reprove_artifact(artifact, folder, keys)?,

@@ -50,6 +50,47 @@ pub struct Policy {
     /// Proofs that components declare and that may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<Waiver>,
+    /// Public keys that overrides may name, beside those of the catalog: SHA-256 of the key in DER, of the 42
+    /// bytes of a minisign key, or the fingerprint of an OpenPGP key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted_keys: Vec<String>,
+    /// Signers with a certificate that overrides may name, beside those of the catalog.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted_identities: Vec<TrustedIdentity>,
+    /// SHA-256 or SHA-512 of files that you have checked yourself: programs, the program of `--packer`, files of your
+    /// own targets, steps and components, and the catalog of `--manifests`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted_digests: Vec<String>,
+    /// Environment variables that overrides may send as HTTP headers, each with its hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub header_grants: Vec<HeaderGrant>,
+}
+
+/// A signer with a certificate: both must be as named.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct TrustedIdentity {
+    /// E-mail address or URI of the signer.
+    pub identity: String,
+    /// OIDC issuer of the identity.
+    pub issuer: String,
+}
+
+/// An environment variable whose value may be sent to some hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct HeaderGrant {
+    pub environment: String,
+    /// Host names; `*.example.com` takes in those below.
+    pub hosts: Vec<String>,
+}
+
+impl HeaderGrant {
+    /// Whether the variable may be sent to the host.
+    #[must_use]
+    pub fn allows(&self, variable: &str, host: &str) -> bool {
+        self.environment == variable && self.hosts.iter().any(|pattern| matches_host(pattern, host))
+    }
 }
 
 /// A declared proof that may be missing. One that is there must hold all the same.
@@ -113,6 +154,27 @@ pub enum Role {
     BaseImage,
     /// Packer or a plugin of it, which runs on the building machine.
     BuildTool,
+    /// A medium that the builder attaches to the machine.
+    Medium,
+    /// A guest script of the user's own in the place of the program's.
+    GuestScript,
+    /// A file of the user's own: catalog, component, target, step.
+    OwnFile,
+}
+
+impl Role {
+    pub const ALL: &'static [Self] = &[
+        Self::Artifact,
+        Self::Update,
+        Self::VolumePlugin,
+        Self::ContainerImage,
+        Self::Certificate,
+        Self::BaseImage,
+        Self::BuildTool,
+        Self::Medium,
+        Self::GuestScript,
+        Self::OwnFile,
+    ];
 }
 
 /// Whether a name fits a pattern: `*` at the end stands for any rest.

@@ -77,7 +77,7 @@ pub fn use_scripts(args: &OwnScriptsArgs, plan: &mut Plan, policy: &Policy, tree
     replace_scripts(args, &plan.selection.overrides, trees)?;
     let Some(rule) = &policy.signed_scripts else { return Ok(()) };
     let roots = PinnedRoots::read(trees.catalog.tree())?;
-    let demand = Demand { policy: &policy.name, rule, roots: &roots, now: clock::current_time() };
+    let demand = Demand::new(policy, rule, &roots, clock::current_time());
     let (signing, warnings) = super::find_signing(&trees.provisioners, demand)?;
     plan.signing = Some(signing);
     plan.warnings.extend(warnings);
@@ -88,7 +88,7 @@ pub fn use_scripts(args: &OwnScriptsArgs, plan: &mut Plan, policy: &Policy, tree
 ///
 /// # Errors
 /// The folder does not hold the guest's scripts, or an override names one and there is no folder.
-pub fn replace_scripts(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut Trees) -> Result<()> {
+fn replace_scripts(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut Trees) -> Result<()> {
     match &args.scripts {
         Some(folder) => {
             let own = fs::read_tree(folder)?;

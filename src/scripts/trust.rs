@@ -10,7 +10,7 @@ use rustls_pki_types::UnixTime;
 use crate::diagnostic::Finding;
 use crate::embedded::{Tree, sha256_hex};
 use crate::model::plan::Warning;
-use crate::model::policy::SignedScripts;
+use crate::model::policy::{self as model, SignedScripts};
 use crate::model::resource::CertificateStore;
 use crate::model::signing::{Signer, Signing, TrustedCertificate};
 use crate::model::value::Sha256;
@@ -28,8 +28,23 @@ pub struct Demand<'a> {
     pub policy: &'a str,
     pub rule: &'a SignedScripts,
     pub roots: &'a PinnedRoots,
+    /// `allowedRoots` of the policy.
+    pub allowed_roots: Option<&'a [Sha256]>,
     /// Seconds since 1970.
     pub now: u64,
+}
+
+impl<'a> Demand<'a> {
+    #[must_use]
+    pub fn new(policy: &'a model::Policy, rule: &'a SignedScripts, roots: &'a PinnedRoots, now: u64) -> Self {
+        let allowed_roots = policy.allowed_roots.as_deref();
+        Self { policy: &policy.name, rule, roots, allowed_roots, now }
+    }
+
+    fn allows_root(&self, root: &[u8]) -> bool {
+        let digest = sha256_hex(root);
+        self.allowed_roots.is_none_or(|roots| roots.iter().any(|own| own.as_str() == digest))
+    }
 }
 
 /// Who signed the scripts of `provisioners`, and what is worth knowing of that.
@@ -43,7 +58,12 @@ pub fn find_signing(provisioners: &Tree, demand: Demand<'_>) -> Result<(Signing,
     let mut failed: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
     for (path, bytes) in collect_scripts(provisioners) {
         match verify_script(&path, &bytes, &policies) {
-            Ok(signer) => found.push(signer),
+            Ok(signer) if demand.allows_root(&signer.root) => found.push(signer),
+            Ok(signer) => {
+                let message =
+                    format!("its chain ends in {}, which `allowedRoots` lacks", sha256_hex(&signer.root));
+                failed.entry(("untrusted-root", message)).or_default().push(path);
+            }
             Err(error) => failed.entry((error.code, error.message)).or_default().push(path),
         }
     }

@@ -9,6 +9,7 @@ use crate::cli::{ClusterArgs, SelectionArgs};
 use crate::cluster::ClusterInput;
 use crate::diagnostic::Result;
 use crate::model::plan::Plan;
+use crate::model::policy::Policy;
 
 use super::resolve_node_plan;
 
@@ -16,7 +17,7 @@ use super::resolve_node_plan;
 ///
 /// # Errors
 /// As [`resolve_node_plan`].
-pub fn resolve_cluster_plan(args: &ClusterArgs, trees: &Trees) -> Result<Plan> {
+pub fn resolve_cluster_plan(args: &ClusterArgs, trees: &Trees) -> Result<(Plan, Policy)> {
     let selection = SelectionArgs {
         config: args.config.clone(),
         k8s: args.k8s.clone(),
@@ -24,6 +25,7 @@ pub fn resolve_cluster_plan(args: &ClusterArgs, trees: &Trees) -> Result<Plan> {
         cni: args.cni.clone(),
         host_access: args.host_access,
         component: args.component.clone(),
+        policy: args.policy.policy.clone(),
         ..SelectionArgs::default()
     };
     resolve_node_plan(&selection, trees)

@@ -5,17 +5,18 @@ mod key;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::catalog::Catalog;
-use crate::cli::SelectionArgs;
+use crate::acquire::check_tools;
+use crate::catalog::{Catalog, Trees};
+use crate::cli::{PolicyArgs, SelectionArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::sha256_hex;
 use crate::io::fs::{self, FileError};
 use crate::model::json;
 use crate::model::overrides::{Override, Overrides, set_overrides};
 use crate::model::plan::Plan;
-use crate::model::policy::{Policy, PolicyUsed};
+use crate::model::policy::{Policy, PolicyUsed, Waiver};
 use crate::model::url::HttpUrl;
-use crate::trust::{check_plan, check_policy};
+use crate::trust::{Subject, check_plan, check_policy, check_subjects, warn_own_anchors};
 
 /// Largest file that people or imagegen write by hand: definition, overrides, policy, lockfile.
 const LARGEST_INPUT: u64 = 64 << 20;
@@ -133,19 +134,45 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
 }
 
 /// The policy that the user names, and the plan held against it. Without one, everything that is
-/// pinned is allowed.
+/// pinned is allowed, and what the definition chooses as its proof is named.
 ///
 /// # Errors
 /// The file cannot be read or is no policy; the plan violates it.
-pub fn apply_policy(args: &SelectionArgs, plan: &mut Plan, catalog: &Catalog) -> Result<Policy> {
-    let policy = read_policy(args)?;
-    if args.policy.is_some() {
-        let sha256 = sha256_hex(json::format_json(&policy).as_bytes());
-        plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
-        check_policy(&policy, &list_names(plan, catalog)?)?;
-        check_plan(&policy, plan)?;
+pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> Result<Policy> {
+    let policy = read_policy(named)?;
+    if named.file.is_none() {
+        plan.warnings.extend(warn_own_anchors(plan, &trees.catalog));
+        return Ok(policy);
     }
+    let sha256 = sha256_hex(json::format_json(&policy).as_bytes());
+    plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
+    check_policy(&policy, &list_names(plan, &trees.catalog)?)?;
+    let catalog = trees.own_catalog.iter().map(|sha256| ("--manifests", sha256.as_str()));
+    let own = trees.own_files.iter().map(|(path, sha256)| (path.as_str(), sha256.as_str())).chain(catalog);
+    let own: Vec<Subject<'_>> = own.map(|(path, sha256)| Subject::from_own_file(path, sha256)).collect();
+    check_subjects(&policy, &own, true, &trees.catalog)?;
+    check_plan(&policy, plan, &trees.catalog)?;
+    check_tools(plan, &policy, trees)?;
     Ok(policy)
+}
+
+/// What the command line says of the policy.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NamedPolicy<'a> {
+    pub file: Option<&'a Path>,
+    pub waivers: &'a [Waiver],
+}
+
+impl<'a> From<&'a SelectionArgs> for NamedPolicy<'a> {
+    fn from(args: &'a SelectionArgs) -> Self {
+        Self { file: args.policy.as_deref(), waivers: &args.waive }
+    }
+}
+
+impl<'a> From<&'a PolicyArgs> for NamedPolicy<'a> {
+    fn from(args: &'a PolicyArgs) -> Self {
+        Self { file: args.policy.as_deref(), waivers: &[] }
+    }
 }
 
 /// What a policy can name: components, groups and programs of the catalog.
@@ -166,10 +193,12 @@ fn list_names(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// The file cannot be read or is no policy.
-pub fn read_policy(args: &SelectionArgs) -> Result<Policy> {
-    match &args.policy {
-        None => Ok(Policy { name: "default".to_owned(), waivers: args.waive.clone(), ..Policy::default() }),
-        Some(_) if !args.waive.is_empty() => Err(InputError::new(
+pub fn read_policy(named: NamedPolicy<'_>) -> Result<Policy> {
+    match named.file {
+        None => {
+            Ok(Policy { name: "default".to_owned(), waivers: named.waivers.to_vec(), ..Policy::default() })
+        }
+        Some(_) if !named.waivers.is_empty() => Err(InputError::new(
             "`--waive` is not allowed with `--policy`",
             "name the missing proofs in the policy: `\"waivers\": [{\"component\": …, \"proof\": …}]`",
         )

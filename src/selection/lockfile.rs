@@ -7,7 +7,7 @@ use crate::catalog::Trees;
 use crate::cli::{LockArgs, LockUseArgs, SelectionArgs};
 use crate::diagnostic::{Classify as _, InputError, Result};
 use crate::io::{clock, fs};
-use crate::lock::{Lock, LockError};
+use crate::lock::{self, Lock, LockError};
 use crate::model::image_version::ImageVersion;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
@@ -33,9 +33,6 @@ pub fn read_lock(path: &Path) -> Result<Lock> {
     Ok(Lock::decode(&path.display().to_string(), &read_input("--lock", path)?)?)
 }
 
-/// What every lockfile of this program holds, also one that cannot be read any more.
-const LOCK_SCHEMA: &str = "imagegen.dev/lock/";
-
 /// Writes a lockfile where there is none, or over one.
 ///
 /// # Errors
@@ -51,7 +48,7 @@ pub fn write_lockfile(path: &Path, lock: &Lock) -> Result<()> {
 /// Something else than a lockfile lies there.
 pub fn check_lock_path(path: &Path) -> Result<()> {
     let there = fs::read_if_exists(path)?.unwrap_or_default();
-    if !there.is_empty() && !String::from_utf8_lossy(&there).contains(LOCK_SCHEMA) {
+    if !there.is_empty() && !lock::is_lock(&there) {
         let message = format!("{} is not a lockfile: it is not overwritten", path.display());
         return Err(InputError::new(message, "choose another path for the lockfile").into());
     }
@@ -131,7 +128,7 @@ pub fn resolve_locked_definition(
     let definition = complete_from_lock(definition.clone(), locked.as_ref());
     let resolve = |updated| -> Result<(Plan, Policy)> {
         let mut plan = resolve_updated_plan(&definition, trees, updated)?;
-        let policy = apply_policy(selection, &mut plan, &trees.catalog)?;
+        let policy = apply_policy(selection.into(), &mut plan, trees)?;
         Ok((plan, policy))
     };
     let Some(locked) = locked else { return resolve(BTreeMap::new()) };
@@ -172,4 +169,13 @@ fn complete_from_lock(definition: ImageDefinition, locked: Option<&Lock>) -> Ima
         Some(locked) if definition.target.is_none() => definition.merge_over(locked.selection.clone()),
         _ => definition,
     }
+}
+
+/// The lock that is replaced; none where there is none, or one that cannot be read.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_old_lock(path: &Path) -> Result<Option<Lock>> {
+    let bytes = fs::read_if_exists(path)?;
+    Ok(bytes.and_then(|bytes| Lock::decode(&path.display().to_string(), &bytes).ok()))
 }

@@ -2,12 +2,15 @@
 //!
 //! A violation names the rule, the subject, and what would satisfy it.
 
+use crate::catalog::Catalog;
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::lock::PinnedPlan;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
-use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Policy, Requirement, Role};
 
+use super::anchor::{check_anchors, declares_own_proof};
+use super::confidence::{check_confidence, check_proven_confidence, check_stated_digest, is_trusted_digest};
 use super::subject::{Origin, Subject, list_subjects};
 
 #[derive(Debug, thiserror::Error)]
@@ -60,8 +63,8 @@ impl Admitted {
 ///
 /// # Errors
 /// All violations at once.
-pub fn admit(pinned: PinnedPlan, policy: &Policy) -> Result<Admitted, PolicyError> {
-    check_plan(policy, pinned.plan())?;
+pub fn admit(pinned: PinnedPlan, policy: &Policy, catalog: &Catalog) -> Result<Admitted, PolicyError> {
+    check_plan(policy, pinned.plan(), catalog)?;
     Ok(Admitted(pinned))
 }
 
@@ -69,9 +72,11 @@ pub fn admit(pinned: PinnedPlan, policy: &Policy) -> Result<Admitted, PolicyErro
 ///
 /// # Errors
 /// All findings at once.
-pub fn check_plan(policy: &Policy, plan: &Plan) -> Result<(), PolicyError> {
-    let mut findings: Vec<Finding> =
-        list_subjects(plan).iter().flat_map(|subject| check_subject(policy, subject)).collect();
+pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(), PolicyError> {
+    let mut findings: Vec<Finding> = list_subjects(plan)
+        .iter()
+        .flat_map(|subject| check_subject(policy, subject, plan.policy.is_some(), catalog))
+        .collect();
     if policy.refuse_below_security_floor {
         let below = plan.warnings.iter().filter(|warning| warning.id == "security-floor");
         findings.extend(below.map(|warning| {
@@ -80,34 +85,50 @@ pub fn check_plan(policy: &Policy, plan: &Plan) -> Result<(), PolicyError> {
                 .with_subject(warning.subject.clone())
         }));
     }
+    refuse_findings(policy, findings)
+}
+
+fn refuse_findings(policy: &Policy, findings: Vec<Finding>) -> Result<(), PolicyError> {
     if findings.is_empty() {
         return Ok(());
     }
     Err(PolicyError::Selection { policy: policy.name.clone(), findings })
 }
 
-/// What can be judged of a published file before it is fetched: of the build's tools, too.
+/// What can be judged of subjects that are not in a plan: the build's tools, files of the user's own, images of
+/// manifests and bundles.
 ///
 /// # Errors
 /// All findings at once.
-pub fn check_artifact(policy: &Policy, artifact: &PlannedArtifact) -> Result<(), PolicyError> {
-    let findings = check_subject(policy, &Subject::from_artifact(artifact));
-    if findings.is_empty() {
-        return Ok(());
-    }
-    Err(PolicyError::Selection { policy: policy.name.clone(), findings })
+pub fn check_subjects(
+    policy: &Policy,
+    subjects: &[Subject<'_>],
+    governed: bool,
+    catalog: &Catalog,
+) -> Result<(), PolicyError> {
+    let check = |subject| check_subject(policy, subject, governed, catalog);
+    refuse_findings(policy, subjects.iter().flat_map(check).collect())
 }
 
-fn check_subject(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
+/// `governed`: the user named the policy. Without one, whatever is pinned is allowed.
+fn check_subject(policy: &Policy, subject: &Subject<'_>, governed: bool, catalog: &Catalog) -> Vec<Finding> {
     let mut findings = check_hosts(policy, subject);
     findings.extend(check_forbidden(policy, subject));
-    if subject.role == Role::BuildTool {
-        // The catalog says how it is published when it is acquired: then it is judged as an artifact.
+    if subject.role == Role::BuildTool && subject.artifact.is_none() {
+        // How it is published is judged beside the plan, as the artifact that it is.
         return findings;
     }
     if let Some(artifact) = subject.artifact {
-        findings.extend(check_confidence(policy, artifact));
+        findings.extend(check_confidence(policy, artifact, catalog));
         findings.extend(check_publisher(policy, artifact));
+        if governed {
+            findings.extend(check_anchors(policy, artifact, catalog));
+            findings.extend(check_tool_bytes(policy, artifact, catalog));
+        }
+    } else if matches!(subject.role, Role::Update | Role::VolumePlugin | Role::ContainerImage) {
+        findings.extend(check_stated_digest(policy, subject));
+    } else if governed {
+        findings.extend(check_own_code(policy, subject));
     }
     let unmet = requirements(policy, subject)
         .filter(|rule| !rule.any_of.iter().any(|proof| offers(subject, *proof)))
@@ -116,9 +137,62 @@ fn check_subject(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
+/// A tool runs with the cloud's credentials: its bytes are the catalog's, or those that the policy names.
+fn check_tool_bytes(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> Option<Finding> {
+    if artifact.role != ArtifactRole::BuildTool {
+        return None;
+    }
+    let component = catalog.load_component(&artifact.component).ok();
+    let is_known = |digest: &str| {
+        let pins = component.iter().flat_map(|component| &component.pins);
+        pins.filter(|pin| pin.is_usable()).any(|pin| pin.digest.as_str() == digest)
+            || is_trusted_digest(policy, digest)
+    };
+    let own = artifact.digests.iter().find(|pin| !is_known(pin.digest.as_str()))?;
+    Some(report_untrusted(
+        &artifact.title(),
+        "an override brings a program that runs on the building machine",
+        own.digest.as_str(),
+    ))
+}
+
+/// Scripts and files of the user's own run as administrator in the guest, or on the building machine.
+fn check_own_code(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
+    let signed = subject.role == Role::GuestScript && policy.signed_scripts.is_some();
+    if signed || !matches!(subject.role, Role::GuestScript | Role::OwnFile) {
+        return None;
+    }
+    let digest = subject.digests.iter().find(|it| !is_trusted_digest(policy, it.as_str()))?;
+    Some(report_untrusted(&subject.title, "its code is not this program's own", digest.as_str()))
+}
+
+fn report_untrusted(title: &str, reason: &str, digest: &str) -> Finding {
+    let remedy = format!("check it and name it in the policy: `\"trustedDigests\": [\"{digest}\"]`");
+    let message = format!("{reason} (SHA-256 {digest}), and the policy does not name it");
+    Finding::new("trustedDigests", message, remedy).with_subject(title)
+}
+
+/// The program that the user names with `--packer`.
+///
+/// # Errors
+/// The policy does not name its digest.
+pub fn check_own_tool(policy: &Policy, path: &str, sha256: &str) -> Result<(), PolicyError> {
+    if is_trusted_digest(policy, sha256) {
+        return Ok(());
+    }
+    let reason = "it runs on the building machine with the credentials of the build";
+    let finding = report_untrusted(&format!("--packer {path}"), reason, sha256);
+    refuse_findings(policy, vec![finding])
+}
+
 /// What was proven of one artifact.
 #[must_use]
-pub fn check_evidence(policy: &Policy, artifact: &PlannedArtifact, evidence: &[Evidence]) -> Vec<Finding> {
+pub fn check_evidence(
+    policy: &Policy,
+    artifact: &PlannedArtifact,
+    evidence: &[Evidence],
+    catalog: &Catalog,
+) -> Vec<Finding> {
     let subject = Subject::from_artifact(artifact);
     let mut findings: Vec<Finding> = requirements(policy, &subject)
         .filter(|rule| !is_met(policy, rule, &subject, artifact, evidence))
@@ -135,16 +209,19 @@ pub fn check_evidence(policy: &Policy, artifact: &PlannedArtifact, evidence: &[E
         })
         .collect();
     findings.extend(check_roots(policy, artifact, evidence));
+    findings.extend(check_proven_confidence(policy, artifact, evidence, catalog));
     findings
 }
 
 /// Whether a policy wants more of an artifact's bytes than that they have their digest.
 #[must_use]
-pub fn wants_proof(policy: &Policy, artifact: &PlannedArtifact) -> bool {
+pub fn wants_proof(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
     let subject = Subject::from_artifact(artifact);
     let signed = artifact.authenticode.is_some();
     signed && (policy.allowed_roots.is_some() || policy.allowed_publishers.is_some())
         || requirements(policy, &subject).any(|rule| !rule.any_of.contains(&ProofKind::Pin))
+        || check_proven_confidence(policy, artifact, &[], catalog).is_some()
+        || declares_own_proof(artifact, catalog)
 }
 
 /// One kind of proof must hold for all that the rule is about. A signature inside an archive covers its member
@@ -243,11 +320,7 @@ fn check_forbidden(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
         "wins" => "choose `--host-access services` or `hostprocess`".to_owned(),
         name => format!("choose an image without it (`imagegen explain {name}` says what brings it)"),
     };
-    let tool = subject.role == Role::BuildTool;
-    let names = |pattern: &String| {
-        subject.is_named(pattern) || tool && crate::model::policy::matches_pattern(pattern, &subject.name)
-    };
-    policy.forbidden_components.iter().any(names).then(|| {
+    policy.forbidden_components.iter().any(|pattern| subject.is_named(pattern)).then(|| {
         Finding::new("forbiddenComponents", "the component is forbidden", remedy).with_subject(&subject.title)
     })
 }
@@ -265,22 +338,6 @@ fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
         Finding::new("allowedHosts", format!("it comes from {host}"), remedy).with_subject(&subject.title)
     };
     subject.hosts().into_iter().filter(|host| !allowed.allows_host(host)).map(finding).collect()
-}
-
-fn check_confidence(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
-    let minimum = policy.minimum_confidence?;
-    let best = artifact.digests.iter().map(|digest| digest.confidence).max()?;
-    (best < minimum).then(|| {
-        Finding::new(
-            "minimumConfidence",
-            format!("its digest is attested `{}`, below `{}`", best.as_str(), minimum.as_str()),
-            format!(
-                "check the file yourself and state its digest: `--override {}.sha256=…`",
-                artifact.component
-            ),
-        )
-        .with_subject(artifact.title())
-    })
 }
 
 fn check_publisher(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {

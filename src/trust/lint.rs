@@ -40,6 +40,7 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
             findings.push(report(field, "the list is empty", "name a member, or leave the list out"));
         }
     }
+    findings.extend(find_malformed_trust(policy));
     if findings.is_empty() {
         return Ok(());
     }
@@ -70,6 +71,38 @@ fn find_malformed_hosts(field: &str, hosts: &[String]) -> Vec<Finding> {
     let wrong = hosts.iter().filter(|host| !is_host(host));
     let remedy = "write a host name, or `*.` and a domain";
     wrong.map(|host| report(field, &format!("`{host}` is not a host"), remedy)).collect()
+}
+
+/// Digests, fingerprints and grants that can never fit anything.
+fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
+    let is_hex = |text: &str, lengths: &[usize]| {
+        lengths.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let keys = policy.trusted_keys.iter().filter(|key| !is_hex(key, &[40, 64]));
+    let keys = keys.map(|key| {
+        let remedy = "write the 64 hexadecimal digits of a SHA-256, or the 40 of an OpenPGP fingerprint";
+        report("trustedKeys", &format!("`{key}` is not the digest of a key"), remedy)
+    });
+    let digests = policy.trusted_digests.iter().filter(|digest| !is_hex(digest, &[64, 128]));
+    let digests = digests.map(|digest| {
+        let remedy = "write the 64 hexadecimal digits of a SHA-256, or the 128 of a SHA-512";
+        report("trustedDigests", &format!("`{digest}` is not the digest of a file"), remedy)
+    });
+    let signers =
+        policy.trusted_identities.iter().filter(|it| it.identity.is_empty() || it.issuer.is_empty());
+    let signers = signers.map(|it| {
+        let message = format!("`{}` of `{}` is not a signer", it.identity, it.issuer);
+        report("trustedIdentities", &message, "name both identity and issuer")
+    });
+    let mut findings: Vec<Finding> = keys.chain(digests).chain(signers).collect();
+    for grant in &policy.header_grants {
+        if grant.environment.is_empty() || grant.hosts.is_empty() {
+            let remedy = "name the environment variable and the hosts that receive it";
+            findings.push(report("headerGrants", "a grant without variable or hosts", remedy));
+        }
+        findings.extend(find_malformed_hosts("headerGrants", &grant.hosts));
+    }
+    findings
 }
 
 fn find_repeated(policy: &Policy) -> Vec<Finding> {

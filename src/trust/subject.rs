@@ -2,10 +2,13 @@
 //!
 //! [`list_subjects`] is the only place that enumerates them. Policy, lock and reports walk its list.
 
-use crate::model::plan::{Plan, PlannedArtifact};
+use std::collections::BTreeMap;
+
+use crate::model::overrides::SCRIPTS;
+use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
 use crate::model::url::{HttpUrl, parse_host};
-use crate::model::value::FileDigest;
+use crate::model::value::{FileDigest, Registry};
 
 /// Where a subject's bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +41,9 @@ pub struct Subject<'a> {
     pub digests: Vec<FileDigest>,
     /// What is published about an artifact: its proofs, with their addresses.
     pub artifact: Option<&'a PlannedArtifact>,
+    /// It is not part of the image: the pause image, which nodes pull, and the tools that build. The pattern `*`
+    /// alone does not select it; its name, its role and its host do.
+    pub outside: bool,
 }
 
 impl<'a> Subject<'a> {
@@ -52,6 +58,7 @@ impl<'a> Subject<'a> {
             registries: Vec::new(),
             digests: Vec::new(),
             artifact: None,
+            outside: role == Role::BuildTool,
         }
     }
 
@@ -59,21 +66,58 @@ impl<'a> Subject<'a> {
     pub fn from_artifact(artifact: &'a PlannedArtifact) -> Self {
         let members = artifact.members.iter().map(|member| member.file.as_str());
         let own = artifact.members.is_empty().then_some(artifact.file.as_str());
+        let role = match artifact.role {
+            ArtifactRole::Guest => Role::Artifact,
+            ArtifactRole::BootMedia => Role::Medium,
+            ArtifactRole::BuildTool => Role::BuildTool,
+        };
         Self {
             title: artifact.title(),
             programs: members.chain(own).collect(),
             digests: artifact.digests.iter().map(|pin| pin.digest.clone()).collect(),
             artifact: Some(artifact),
-            ..Self::new(Role::Artifact, &artifact.component, Origin::Url(artifact.url.to_string()))
+            ..Self::new(role, &artifact.component, Origin::Url(artifact.url.to_string()))
+        }
+    }
+
+    /// A file of the user's own in the place of the program's or beside it.
+    #[must_use]
+    pub fn from_own_file(path: &str, sha256: &str) -> Self {
+        let digest = sha256.parse().ok().map(FileDigest::Sha256);
+        Self { digests: digest.into_iter().collect(), ..Self::new(Role::OwnFile, path, Origin::Given) }
+    }
+
+    /// A container image that manifests or a bundle name.
+    #[must_use]
+    pub fn from_image(image: &'a str, mirrors: &BTreeMap<Registry, Vec<HttpUrl>>) -> Self {
+        Self {
+            digests: image
+                .split_once("@sha256:")
+                .and_then(|(_, digest)| digest.parse().ok())
+                .map(FileDigest::Sha256)
+                .into_iter()
+                .collect(),
+            registries: list_registries(mirrors, image),
+            ..Self::new(Role::ContainerImage, image, Origin::Registry(image.to_owned()))
         }
     }
 
     /// Whether a pattern names it: as a component, a file or an image, or by a program that it brings.
     #[must_use]
     pub fn is_named(&self, pattern: &str) -> bool {
-        let named =
-            matches!(self.role, Role::Artifact | Role::Update | Role::VolumePlugin | Role::ContainerImage);
-        named && matches_pattern(pattern, &self.name) || self.brings(pattern).next().is_some()
+        let named = match self.role {
+            Role::Artifact
+            | Role::Update
+            | Role::VolumePlugin
+            | Role::ContainerImage
+            | Role::Medium
+            | Role::GuestScript
+            | Role::BuildTool => true,
+            Role::Certificate | Role::BaseImage | Role::OwnFile => false,
+        };
+        named
+            && !(self.outside && pattern == "*")
+            && (matches_pattern(pattern, &self.name) || self.brings(pattern).next().is_some())
     }
 
     /// Programs that a pattern names. Windows tells no case apart in the names of files.
@@ -145,10 +189,21 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
             Origin::Platform("Windows Update".to_owned()),
         ));
     }
-    subjects.extend(plan.images.iter().map(|image| Subject {
-        digests: vec![FileDigest::Sha256(image.digest())],
-        registries: list_registries(plan, image),
-        ..Subject::new(Role::ContainerImage, image.to_string(), Origin::Registry(image.to_string()))
+    let mirrors = &plan.selection.mirrors;
+    subjects.extend(plan.images.iter().map(|image| {
+        let outside = !plan.selection.container_images.contains(image);
+        Subject { outside, ..Subject::from_image(image, mirrors) }
+    }));
+    // The node pulls it by its tag, unless the image holds it by a digest.
+    let carried = format!("{}@", plan.pause);
+    if !plan.images.iter().any(|image| image.starts_with(&carried)) {
+        let title = format!("pause image {}", plan.pause);
+        subjects.push(Subject { title, outside: true, ..Subject::from_image(&plan.pause, mirrors) });
+    }
+    let scripts = plan.selection.overrides.iter().filter(|(key, _)| key.starts_with(SCRIPTS));
+    subjects.extend(scripts.filter_map(|(key, over)| {
+        let digest = FileDigest::Sha256(over.sha256.clone()?);
+        Some(Subject { digests: vec![digest], ..Subject::new(Role::GuestScript, key, Origin::Given) })
     }));
     let certificates = plan.signing.iter().flat_map(|signing| &signing.certificates);
     subjects.extend(certificates.map(|certificate| Subject {
@@ -175,12 +230,12 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
 }
 
 /// Hosts of an image's registry and of the mirrors that are named for it.
-fn list_registries(plan: &Plan, image: &str) -> Vec<String> {
+fn list_registries(mirrors: &BTreeMap<Registry, Vec<HttpUrl>>, image: &str) -> Vec<String> {
     let registry = match image.split_once('/') {
         Some((registry, _)) if registry.contains(['.', ':']) || registry == "localhost" => registry,
         _ => "docker.io",
     };
-    let mirrors = plan.selection.mirrors.iter().filter(|(name, _)| name.to_string() == registry);
+    let mirrors = mirrors.iter().filter(|(name, _)| name.to_string() == registry);
     let mirrors = mirrors.flat_map(|(_, urls)| urls).map(HttpUrl::host);
     std::iter::once(parse_host(&format!("https://{registry}/"))).chain(mirrors).collect()
 }

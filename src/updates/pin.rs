@@ -165,7 +165,7 @@ fn digest_published(
     artifact.size = None;
     let policy = Policy::default();
     let network = open_fetcher(&args.network, &policy)?;
-    let acquirer = Acquirer { trees, policy: &policy, fetcher: &network, jobs: args.network.jobs, printer };
+    let acquirer = Acquirer { trees, policy: &policy, fetcher: &network, network: &args.network, printer };
     let verified = acquirer.prove_artifacts(&[&artifact], ProofScope::Publisher)?.swap_remove(0);
     let fetched = verified.fetched();
     let proven =

@@ -54,7 +54,7 @@ pub fn explain_name(args: &ExplainArgs, trees: &Trees) -> Result<(Vec<Explanatio
 /// # Errors
 /// The selection cannot be resolved, or the catalog cannot be read.
 pub fn index_names(selection: &SelectionArgs, trees: &Trees) -> Result<(Index, Plan)> {
-    let plan = resolve_node_plan(selection, trees)?;
+    let (plan, _) = resolve_node_plan(selection, trees)?;
     let mut index = Index::default();
     index.add_components(&plan, trees)?;
     index.add_pause(&plan);

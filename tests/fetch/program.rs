@@ -126,7 +126,11 @@ fn redirects_lead_to_hosts_of_the_policy_alone() {
             },
         }
     });
-    let policy = |hosts: &str| format!(r#"{{"name": "ours", "allowedHosts": [{hosts}]}}"#);
+    let policy = |hosts: &str| {
+        format!(
+            r#"{{"name": "ours", "allowedHosts": ["registry.k8s.io", "releases.hashicorp.com", {hosts}]}}"#
+        )
+    };
     let test = mirrored(&server.url(""), "fetch --policy policy.json", 1000)
         .file("policy.json", &policy(r#""127.0.0.1""#));
     let said = [

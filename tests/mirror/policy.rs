@@ -16,7 +16,9 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
     site.stock(OLD);
     let policy = std::fs::read(root().join("manifests/policy/regulated.json")).expect("policy");
     let mut policy: Value = serde_json::from_slice(&policy).expect("JSON");
-    policy["allowedHosts"] = json!(["127.0.0.1"]);
+    // Nodes pull the pause image from its registry; the tool of the pod network is checked by digest.
+    policy["allowedHosts"] = json!(["127.0.0.1", "mcr.microsoft.com"]);
+    policy["trustedDigests"] = json!([site.overrides["hns.psm1"]["sha256"]]);
     site.write("policy.json", policy.to_string().as_bytes());
     let lock = format!("lock {OLD} --policy policy.json");
     let unsigned = "crictl 1.20.0: it must be proven by authenticode or cosign-key";
@@ -26,6 +28,13 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
     for (component, end) in programs.iter().zip([".tar.gz", ".tar.gz", ".tar.gz", ".msi"]) {
         signed_by_cosign(&bench, &mut site, component, end);
     }
+    // A key that only an override names is no anchor.
+    let key = "an override names the key with SHA-256";
+    site.fails(&lock, 3, &["crictl 1.20.0", key, "[trustedKeys]"]);
+    let shown = site.run(&lock).stderr;
+    let digest = shown.split(key).nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a digest");
+    policy["trustedKeys"] = json!([digest.trim_end_matches(',')]);
+    site.write("policy.json", policy.to_string().as_bytes());
     // The rules hold for bytes too, and not for what is promised about them alone.
     site.remove("/own/crictl.tar.gz.sig");
     site.fails(

@@ -136,6 +136,9 @@ impl Site {
             self.waivers.insert(format!("{component}={}", proof_name(kind)));
         }
         if pinned && !proofs {
+            if has("checksums") {
+                self.waivers.insert(format!("{component}=checksum-file"));
+            }
             return;
         }
         let file = url.rsplit('/').next().expect("file");

@@ -51,11 +51,19 @@ impl Classify for ProveError {
 }
 
 /// Failed proofs as findings.
-pub(super) fn failed_proofs(evidence: &[Evidence]) -> Vec<Finding> {
+pub(super) fn failed_proofs(component: &str, evidence: &[Evidence]) -> Vec<Finding> {
     let failed = evidence.iter().filter(|proof| proof.verdict == Verdict::Failed);
     failed
         .map(|proof| {
-            let remedy = "do not use the file; compare it with the publisher's site over another network";
+            let remedy = if proof.code.as_deref() == Some("proof-missing") {
+                format!(
+                    "verify the file yourself and state its digest: `--override {component}.sha256=<64 digits>`, \
+                     and accept the missing proof by name: `--waive {component}={}`",
+                    proof.proof.as_str()
+                )
+            } else {
+                "do not use the file; compare it with the publisher's site over another network".to_owned()
+            };
             let message = format!("{}: {}", proof.proof.as_str(), proof.detail);
             Finding::new(proof.code.as_deref().unwrap_or("failed"), message, remedy)
                 .with_subject(&proof.subject)

@@ -47,7 +47,10 @@ pub(super) fn check_signatures(
 ) -> Result<(), ProveError> {
     for signature in &artifact.signatures {
         let kind = signature.kind.proof_kind();
-        let sidecar = |url: &HttpUrl| fetch_sidecar(artifact, fetched.headers(), url, trust.fetcher);
+        let sidecar = |url: &HttpUrl| -> Result<Option<Vec<u8>>, ProveError> {
+            let found = fetch_sidecar(artifact, fetched.headers(), url, trust.fetcher)?;
+            Ok(found.map(|sidecar| sidecar.bytes))
+        };
         let Some(bytes) = sidecar(&signature.url)? else {
             found.push(record_missing(artifact, kind, &signature.url, trust.policy));
             continue;

@@ -90,6 +90,25 @@ pub fn place_directory(
     Ok(digests)
 }
 
+/// Writes files over those of a directory that [`place_directory`] made, so that they count as written by imagegen.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn replace_files(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), FileError> {
+    let mut written = read_written(path)?;
+    for (name, bytes) in files {
+        super::write_file(&path.join(name), bytes)?;
+        if let Some(digest) = written.get_mut(name) {
+            *digest = sha256_hex(bytes);
+        }
+    }
+    if written.is_empty() {
+        return Ok(());
+    }
+    let list: String = written.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect();
+    super::write_file(&path.join(WRITTEN), list.as_bytes())
+}
+
 /// Files that are kept; an error where one may be neither kept nor removed.
 fn find_kept_files(
     path: &Path,
@@ -142,6 +161,15 @@ fn read_written(path: &Path) -> Result<BTreeMap<String, String>, FileError> {
     let list = String::from_utf8_lossy(&list.unwrap_or_default()).into_owned();
     let lines = list.lines().filter_map(|line| line.split_once("  "));
     Ok(lines.map(|(digest, name)| (name.to_owned(), digest.to_owned())).collect())
+}
+
+/// Everything below a directory that is no directory, links too, without the list of what imagegen wrote.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn list_entries(root: &Path) -> Result<Vec<String>, FileError> {
+    let entries = entries_below(root)?.into_iter();
+    Ok(entries.filter(|(name, kind)| !kind.is_dir() && name != WRITTEN).map(|(name, _)| name).collect())
 }
 
 /// Everything below a directory by its path, links as links.

@@ -1,0 +1,105 @@
+//! Bundles under the gate: what is carried was admitted where it is packed, and again where it is unpacked.
+
+use std::path::{Path, PathBuf};
+
+use crate::acquire::{Acquirer, open_fetcher, open_store, prove_plan};
+use crate::bundle::{self, Index, Mirrored, Opened, gather_bundle};
+use crate::catalog::Trees;
+use crate::cli::{NetworkArgs, OwnScriptsArgs};
+use crate::diagnostic::Result;
+use crate::inspect::Review;
+use crate::lock::PinnedPlan;
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::model::value::ImageReference;
+use crate::scripts::use_scripts;
+use crate::selection::{NamedPolicy, PolicyOfLock, read_lock, resolve_lock};
+use crate::trust::{Subject, admit, check_subjects};
+use crate::ui::Printer;
+
+/// What a bundle is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Contents<'a> {
+    pub lock: &'a Path,
+    pub images: &'a [ImageReference],
+    pub scripts: &'a OwnScriptsArgs,
+    pub policy: NamedPolicy<'a>,
+    pub network: &'a NetworkArgs,
+}
+
+/// Writes a bundle of what the lockfile names. Returns its index and the number of artifacts.
+///
+/// # Errors
+/// The lockfile is stale or not pinned, the policy refuses something, or it cannot be fetched, proven or written.
+pub fn pack_bundle(
+    out: &Path,
+    contents: Contents<'_>,
+    mut trees: Trees,
+    printer: &Printer,
+) -> Result<(Index, usize)> {
+    let lock = read_lock(contents.lock)?;
+    lock.require_pins()?;
+    lock.require_admission()?;
+    let file = contents.lock.display().to_string();
+    let (mut plan, policy) = resolve_lock(&file, &lock, contents.policy, PolicyOfLock::Required, &trees)?;
+    use_scripts(contents.scripts, &mut plan, &policy, &mut trees)?;
+    let mirrors = &plan.selection.mirrors;
+    let images: Vec<Subject<'_>> =
+        contents.images.iter().map(|image| Subject::from_image(image, mirrors)).collect();
+    check_subjects(&policy, &images, plan.policy.is_some(), &trees.catalog)?;
+    let network = contents.network;
+    let fetcher = open_fetcher(network, &policy)?;
+    let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, network, printer };
+    let proven = prove_plan(admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?, &[], &acquirer)?;
+    Ok((gather_bundle(out, &lock, &proven, contents.images, &acquirer)?, lock.artifacts.len()))
+}
+
+/// Where a bundle is unpacked to.
+#[derive(Debug)]
+pub enum Unpacked {
+    Store(PathBuf),
+    Mirror(PathBuf, Mirrored),
+}
+
+/// Unpacks a bundle into a store, or as a mirror.
+///
+/// # Errors
+/// The bundle is not what its index and its lockfile say, the review refuses it, or it cannot be written.
+pub fn unpack_bundle(
+    file: &Path,
+    store: Option<&PathBuf>,
+    mirror: Option<&PathBuf>,
+    review: Review<'_>,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<(Opened, Unpacked)> {
+    let opened = bundle::verify_bundle(file)?;
+    let governed = review.check_bundle(file, &opened, trees, printer)?;
+    // The policy sees the bytes before a mirror serves them; a store alone is a cache by digest.
+    if mirror.is_none() || governed.is_some() {
+        bundle::extract_bundle(file, &open_store(store)?, &opened)?;
+    }
+    if let Some((plan, policy)) = governed {
+        prove_stored(plan, &policy, store, trees, printer)?;
+    }
+    let unpacked = match mirror {
+        Some(folder) => Unpacked::Mirror(folder.clone(), bundle::extract_mirror(file, folder, &opened)?),
+        None => Unpacked::Store(open_store(store)?.root().to_owned()),
+    };
+    Ok((opened, unpacked))
+}
+
+/// Proves a plan under a policy out of the store alone.
+fn prove_stored(
+    plan: Plan,
+    policy: &Policy,
+    store: Option<&PathBuf>,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<()> {
+    let network = NetworkArgs { offline: true, jobs: 1, store: store.cloned(), ..NetworkArgs::default() };
+    let fetcher = open_fetcher(&network, policy)?;
+    let acquirer = Acquirer { trees, policy, fetcher: &fetcher, network: &network, printer };
+    prove_plan(admit(PinnedPlan::new(plan)?, policy, &trees.catalog)?, &[], &acquirer)?;
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! What a lockfile of somebody else's is compared with: the reviewed one, the catalog, the policy.
+
+use std::path::Path;
+
+use crate::bundle::Opened;
+use crate::catalog::Trees;
+use crate::diagnostic::Result;
+use crate::embedded::Tree;
+use crate::io::clock;
+use crate::lock::Lock;
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::scripts::{Demand, find_signing};
+use crate::selection::{NamedPolicy, PolicyOfLock, read_lock, resolve_lock};
+use crate::ui::Printer;
+use crate::verify::chain::PinnedRoots;
+
+/// The reviewed lockfile and the policy, as far as the user names them.
+#[derive(Debug, Clone, Copy)]
+pub struct Review<'a> {
+    pub lock: Option<&'a Path>,
+    pub policy: NamedPolicy<'a>,
+}
+
+impl Review<'_> {
+    /// Compares a bundle's lockfile with the reviewed one, or with what the catalog makes of its selection, and
+    /// holds both and the scripts against the policy. The plan comes with the policy, if the user names one.
+    ///
+    /// # Errors
+    /// The lockfile is another one, or the policy refuses it.
+    pub fn check_bundle(
+        &self,
+        file: &Path,
+        opened: &Opened,
+        trees: &Trees,
+        printer: &Printer,
+    ) -> Result<Option<(Plan, Policy)>> {
+        let lock = &opened.lock;
+        if let Some(path) = self.lock {
+            opened.require_lock(file, &read_lock(path)?)?;
+        }
+        if self.lock.is_some() && self.policy.file.is_none() {
+            return Ok(None);
+        }
+        let name = format!("imagegen.lock.json of {}", file.display());
+        let (plan, policy) = resolve_lock(&name, lock, self.policy, PolicyOfLock::Ignored, trees)?;
+        if self.policy.file.is_none() {
+            warn_unchecked(lock, trees, printer)?;
+            return Ok(None);
+        }
+        if let Some(rule) = &policy.signed_scripts {
+            let carried = Tree::from_files("the bundle".to_owned(), opened.scripts.clone());
+            let roots = PinnedRoots::read(trees.catalog.tree())?;
+            find_signing(&carried, Demand::new(&policy, rule, &roots, clock::current_time()))?;
+        }
+        Ok(Some((plan, policy)))
+    }
+}
+
+/// What the comparison with the catalog leaves open.
+fn warn_unchecked(lock: &Lock, trees: &Trees, printer: &Printer) -> Result<()> {
+    if let Some(used) = &lock.policy {
+        let name = &used.name;
+        printer.print_warning(&format!(
+            "the policy {name} of the lockfile was not enforced: `--policy FILE` names it"
+        ));
+    }
+    let alone = find_lock_pins(lock, trees)?;
+    if !alone.is_empty() {
+        printer.print_warning(&format!(
+            "only this lockfile states the digest of {}: `--lock FILE` compares it with a reviewed one",
+            alone.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// Artifacts whose digest neither the catalog nor the selection states.
+pub(super) fn find_lock_pins(lock: &Lock, trees: &Trees) -> Result<Vec<String>> {
+    let plan = crate::selection::resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
+    Ok(plan.unpinned_artifacts().map(crate::model::plan::PlannedArtifact::title).collect())
+}

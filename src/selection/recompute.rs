@@ -1,0 +1,70 @@
+//! A lockfile by itself, as a bundle, a workspace or `verify` brings it: it is compared, never believed.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::catalog::Trees;
+use crate::diagnostic::Result;
+use crate::lock::Lock;
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::render::load_target;
+
+use super::{NamedPolicy, apply_policy, resolve_updated_plan};
+
+/// What becomes of the policy that a lockfile names, if the user names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyOfLock {
+    /// The lock is stale: its policy must be enforced.
+    Required,
+    /// The rest of the lock is compared.
+    Ignored,
+}
+
+/// The plan that a lockfile was made from, computed again from the catalog and held against the policy, with what
+/// the lockfile pins.
+///
+/// # Errors
+/// The selection is refused, the policy refuses it, or the lockfile says something else.
+pub fn resolve_lock(
+    file: &str,
+    locked: &Lock,
+    named: NamedPolicy<'_>,
+    absent: PolicyOfLock,
+    trees: &Trees,
+) -> Result<(Plan, Policy)> {
+    resolve_lock_of_build(file, locked, &BTreeMap::new(), named, absent, trees)
+}
+
+/// The same for a build whose values of build-time variables are known. They are no part of the lockfile.
+///
+/// # Errors
+/// As [`resolve_lock`].
+pub fn resolve_lock_of_build(
+    file: &str,
+    locked: &Lock,
+    values: &BTreeMap<String, Value>,
+    named: NamedPolicy<'_>,
+    absent: PolicyOfLock,
+    trees: &Trees,
+) -> Result<(Plan, Policy)> {
+    let mut definition = locked.selection.clone();
+    if let Some(name) = definition.target.as_deref().filter(|_| !values.is_empty()) {
+        let target = load_target(&trees.packer, name)?;
+        let values = values.iter().filter(|(name, _)| target.is_build_time(name));
+        definition.variables.extend(values.map(|(name, value)| (name.clone(), value.clone())));
+    }
+    let mut plan = resolve_updated_plan(&definition, trees, locked.updated.clone())?;
+    let policy = apply_policy(named, &mut plan, trees)?;
+    if named.file.is_none() && absent == PolicyOfLock::Ignored {
+        plan.policy.clone_from(&locked.policy);
+        // What a policy has named is no warning of its lock.
+        if plan.policy.is_some() {
+            plan.warnings.retain(|warning| warning.id != "own-anchor");
+        }
+    }
+    locked.check_fresh(file, &plan)?;
+    locked.apply_pins(&mut plan);
+    Ok((plan, policy))
+}
