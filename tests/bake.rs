@@ -2,6 +2,7 @@
 //! simulated guest.
 
 mod aws;
+mod gcp;
 mod media;
 mod proxmox;
 mod qemu;

@@ -200,6 +200,10 @@ pub struct Platform {
     #[serde(default)]
     pub excluded_ports: Vec<ExcludedPorts>,
     pub cloudbase_init: CloudbaseInit,
+    /// Command of the platform's own SetupComplete.cmd, where it has one: ours runs it before the first boot. The
+    /// platform may write or delete that file, so ours is one line, and is written again after the sealing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_command: Option<String>,
     /// The platform renames the built-in administrator of a clone and gives it to its customer.
     #[serde(default)]
     pub owns_administrator: bool,
@@ -295,6 +299,8 @@ impl Target {
             "image": self.image().is_some(),
             "services": platform.services,
             "excludedPorts": platform.excluded_ports,
+            "directSetup": if platform.setup_command.is_none() { vec!["SetupComplete.cmd"] } else { Vec::new() },
+            "setupCommands": platform.setup_command.iter().collect::<Vec<_>>(),
             "cloudbaseInit": platform.cloudbase_init,
             "buildUser": session.map_or("", |(_, user)| user.as_str()),
             "buildUserEnd": if platform.owns_administrator { "closed" } else { "disabled" },

@@ -36,7 +36,12 @@ CLOUDS = {
         "hosts": ["*.amazonaws.com", *(f"*.{region}.amazonaws.com" for region in REGIONS)],
         "environment": {
             "AWS_ACCESS_KEY_ID": "AKIAFAKEOFTHETESTS00",
-            "AWS_SECRET_ACCESS_KEY": "fake-secret-key-9f2c-of-the-tests-00000000"}}}
+            "AWS_SECRET_ACCESS_KEY": "fake-secret-key-9f2c-of-the-tests-00000000"}},
+    "gcp": {
+        "fake": "fakegce.py", "log": "gce.jsonl", "user": "packer", "python": sys.executable,
+        "hosts": ["*.googleapis.com"],
+        # Credentials of another account, which must not be used.
+        "environment": {"GOOGLE_APPLICATION_CREDENTIALS": "/nonexistent/foreign.json"}}}
 
 
 def main():
