@@ -16,6 +16,7 @@ use imagegen::model::target::TargetKind;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::Value;
 
+use crate::support::targets::image_targets;
 use crate::support::{Test, root};
 
 fn azure(kubernetes: &str) -> ImageDefinition {
@@ -24,6 +25,12 @@ fn azure(kubernetes: &str) -> ImageDefinition {
         kubernetes: Some(kubernetes.to_owned()),
         ..ImageDefinition::default()
     }
+}
+
+/// A selection of every target that makes images: what holds for one cloud holds for all.
+fn images(kubernetes: &str) -> Vec<ImageDefinition> {
+    let names = image_targets().into_iter().map(|target| target.name);
+    names.map(|name| ImageDefinition { target: Some(name), ..azure(kubernetes) }).collect()
 }
 
 fn made(selection: &ImageDefinition) -> (Guest, Machine) {
@@ -93,14 +100,17 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
 fn d3_each_release_gets_its_registry_settings() {
     let trees = read_trees(None).expect("the catalog");
     for (release, kubernetes) in [("2019", "1.20.0"), ("2022", "1.30.0"), ("2025", "1.36.4")] {
-        let selection = ImageDefinition { windows: Some(release.to_owned()), ..azure(kubernetes) };
-        let (_, machine) = made_in(&selection, &trees);
         let wanted = trees.catalog.load_windows_release(release).expect("release").registry;
         assert!(!wanted.is_empty(), "{release}");
-        for setting in wanted {
-            let mut values = machine.present_resources::<RegistryValue>();
-            let found = values.find(|it| it.it.value_name == setting.name && *it.it.key == setting.key);
-            assert_eq!(found.map(|it| &it.settings.data), Some(&setting.data), "{release}: {}", setting.name);
+        for image in images(kubernetes) {
+            let selection = ImageDefinition { windows: Some(release.to_owned()), ..image };
+            let (_, machine) = made_in(&selection, &trees);
+            for setting in &wanted {
+                let mut values = machine.present_resources::<RegistryValue>();
+                let found = values.find(|it| it.it.value_name == setting.name && *it.it.key == setting.key);
+                let data = found.map(|it| &it.settings.data);
+                assert_eq!(data, Some(&setting.data), "{selection:?}: {}", setting.name);
+            }
         }
     }
 }
@@ -138,9 +148,11 @@ fn d5_d9_cloudbase_init_is_configured_with_what_it_knows() {
     let mut classes: BTreeSet<String> = names("metadataServices").union(&names("plugins")).cloned().collect();
     // Of the module of base classes, which the data leaves out; image-builder names it too.
     classes.insert("cloudbaseinit.metadata.services.base.EmptyMetadataService".to_owned());
-    let (guest, _) = made(&azure("1.36.4"));
-    for name in [r"\cloudbase-init.conf", r"\cloudbase-init-unattend.conf"] {
-        let text = file(&guest, name).content().expect("content").to_owned();
+    let trees = read_trees(None).expect("the catalog");
+    let guests: Vec<Guest> = images("1.36.4").iter().map(|selection| made_in(selection, &trees).0).collect();
+    let files = [r"\cloudbase-init.conf", r"\cloudbase-init-unattend.conf"];
+    for (guest, name) in guests.iter().flat_map(|guest| files.map(|name| (guest, name))) {
+        let text = file(guest, name).content().expect("content").to_owned();
         let options = options(&text);
         assert!(options.len() > 10, "{name}");
         for (option, value) in &options {
@@ -193,16 +205,60 @@ fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
         .fails(3, &["containerd-cri-v1alpha2"]);
 }
 
+fn check_closed((guest, machine): &(Guest, Machine), selection: &ImageDefinition) {
+    assert!(
+        machine.resources_of::<WinrmListener>().all(|(it, _)| it.ensure == Ensure::Absent),
+        "{selection:?}"
+    );
+    assert!(
+        machine.resources_of::<LocalUser>().all(|(it, _)| it.ensure != EnsureUser::Present),
+        "{selection:?}"
+    );
+    for opening in [r"Service\Auth\Basic", r"Service\AllowUnencrypted", r"Service\Auth\CredSSP"] {
+        let setting = machine.resources_of::<WinrmSetting>().find(|(it, _)| it.setting == opening);
+        assert_eq!(setting.map(|(it, _)| it.value.as_str()), Some("false"), "{selection:?}: {opening}");
+    }
+    let late = guest.plan.resources.iter().filter(|resource| resource.phase == Phase::Firstboot);
+    let late: Vec<&str> = late.map(|resource| resource.name.as_str()).collect();
+    for closing in ["firstboot/build-user", "firstboot/winrm-listener"] {
+        assert!(late.contains(&closing), "{selection:?}: {late:?}");
+    }
+    let setup = file(guest, "SetupComplete.cmd").content().expect("content").to_owned();
+    assert!(setup.contains("localport=598"), "{selection:?}: {setup}");
+}
+
+/// D8 and D9 in the answer file: it turns no protection off for good, and has no password or key of its own.
+#[test]
+fn d8_d9_the_answer_file_has_nothing_of_its_own() {
+    let packer = imagegen::embedded::Tree::embedded_packer();
+    let answers = packer.get("shared/Autounattend.xml.pkrtpl").expect("the answer file");
+    let answers = String::from_utf8_lossy(answers).into_owned();
+    for weakness in
+        ["EnableLUA", "DisableAntiSpyware", "fDenyTSConnections", "EnableFirewall", "ExecutionPolicy"]
+    {
+        assert!(!answers.contains(weakness), "{weakness}");
+    }
+    for (name, value) in [
+        ("Password", "${password}"),
+        ("AdministratorPassword", "${password}"),
+        ("ProductKey", "${product_key}"),
+    ] {
+        for part in answers.split(&format!("<{name}>")).skip(1) {
+            let part = part.split(&format!("</{name}>")).next().expect("its end");
+            assert!(part.contains(value), "{name}: {part}");
+        }
+    }
+    assert!(answers.contains("<LogonCount>1</LogonCount>"), "the automatic logon ends by itself");
+}
+
 /// D8: at the end there is no way in that only the build needed.
 #[test]
 fn d8_no_remote_management_is_left() {
-    let (guest, machine) = made(&azure("1.36.4"));
-    assert!(machine.resources_of::<WinrmListener>().all(|(it, _)| it.ensure == Ensure::Absent));
-    assert!(machine.resources_of::<LocalUser>().all(|(it, _)| it.ensure != EnsureUser::Present));
-    for opening in [r"Service\Auth\Basic", r"Service\AllowUnencrypted", r"Service\Auth\CredSSP"] {
-        let setting = machine.resources_of::<WinrmSetting>().find(|(it, _)| it.setting == opening);
-        assert_eq!(setting.map(|(it, _)| it.value.as_str()), Some("false"), "{opening}");
+    let trees = read_trees(None).expect("the catalog");
+    for selection in images("1.36.4") {
+        check_closed(&made_in(&selection, &trees), &selection);
     }
+    let (guest, machine) = made(&azure("1.36.4"));
     let profiles =
         machine.present_resources::<RegistryValue>().filter(|it| it.it.value_name == "EnableFirewall");
     let on: Vec<_> = profiles.map(|it| &it.settings.data).collect();
@@ -235,8 +291,9 @@ fn d8_no_remote_management_is_left() {
 fn d9_no_password_is_in_a_plan() {
     let trees = read_trees(None).expect("the catalog");
     for kubernetes in ["1.20.0", "1.36.4"] {
-        let (guest, _) = made_in(&azure(kubernetes), &trees);
-        let text = imagegen::guest::format_plan(&guest.plan).to_lowercase();
+        let plans = images(kubernetes).into_iter().map(|selection| made_in(&selection, &trees).0.plan);
+        let text: String = plans.map(|plan| imagegen::guest::format_plan(&plan)).collect();
+        let text = text.to_lowercase();
         let found =
             text.match_indices("password").map(|(at, _)| text[at.saturating_sub(30)..at + 25].to_owned());
         for around in found {

@@ -15,7 +15,7 @@ use imagegen::render::{Workspace, render_workspace};
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::Value;
 
-use crate::support::targets::all_targets;
+use crate::support::targets::{all_targets, image_targets};
 use crate::support::{Test, root};
 
 #[test]
@@ -224,4 +224,28 @@ fn check_variables(title: &str, target: &Target, workspace: &Workspace) {
     assert!(undeclared.is_empty(), "{title}: used and not declared: {undeclared:?}");
     let unused: Vec<_> = declared.difference(&used).filter(|name| !elsewhere.contains(*name)).collect();
     assert!(unused.is_empty(), "{title}: declared and used nowhere: {unused:?}");
+}
+
+/// Evaluation media are known by their digest and by their name, and used only where they are asked for.
+#[test]
+fn evaluation_media_are_refused_unless_they_are_asked_for() {
+    let release = read_trees(None).expect("the catalog").catalog.load_windows_release("2022").expect("2022");
+    let known = release.evaluation_media.first().expect("a digest").sha256.clone();
+    let by_digest = ("https://media.example.com/windows.iso".to_owned(), known);
+    let by_name = ("https://media.example.com/20348_SERVER_EVAL_x64FRE_en-us.iso".to_owned(), "0".repeat(64));
+    for target in image_targets().iter().filter(|target| target.find_variable("windows_iso_url").is_some()) {
+        for (url, digest) in [&by_digest, &by_name] {
+            let line = format!(
+                "plan --target {} --k8s 1.36.4 --windows 2022 --var windows_iso_url={url} --var windows_iso_sha256={digest}",
+                target.name
+            );
+            let asked = ["evaluation-media", "must not be published", "--var evaluation=true"];
+            Test::new().line(&line).fails(3, &asked);
+            Test::new().line(&line).line("--var evaluation=true").succeeds();
+        }
+    }
+    let other =
+        "--var windows_iso_url=https://media.example.com/retrieval-medieval.iso --var windows_iso_sha256=";
+    let line = format!("plan --target qemu --k8s 1.36.4 {other}{}", "0".repeat(64));
+    Test::new().line(&line).succeeds();
 }

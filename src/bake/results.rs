@@ -179,6 +179,8 @@ fn read_built_artifact(plan: &Plan, folder: &Path, build: ManifestBuild) -> Resu
             return Err(BakeError::NoImage { reason: "packer-manifest.json names no file".to_owned() });
         }
     }
-    let id = files.first().map_or(build.artifact_id, |file| file.path.clone());
+    // Beside the disk, a builder leaves small files such as the variables of the firmware.
+    let largest = files.iter().max_by_key(|file| file.size);
+    let id = largest.map_or(build.artifact_id, |file| file.path.clone());
     Ok(BuiltArtifact { builder: build.builder_type, id, files })
 }

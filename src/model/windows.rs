@@ -31,6 +31,19 @@ pub struct WindowsRelease {
     pub pause: Vec<String>,
     pub minimum_updates: Vec<MinimumUpdate>,
     pub registry: Vec<RegistrySetting>,
+    /// Installation media of the evaluation edition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evaluation_media: Vec<EvaluationMedium>,
+    pub source: String,
+}
+
+/// Installation media whose Windows expires, and whose images must not be published.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct EvaluationMedium {
+    pub sha256: String,
+    /// Day of this knowledge, as `2026-11-22`.
+    pub day: String,
     pub source: String,
 }
 

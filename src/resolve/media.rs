@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::diagnostic::Finding;
 use crate::model::component::{Confidence, PayloadKind};
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, PlannedGroup};
 use crate::model::target::{BootMedium, ImageTarget, Target};
@@ -36,6 +37,43 @@ pub(super) fn plan_media(
         source: format!("packer/targets/{}/target.json", target.name),
         artifacts,
     })
+}
+
+/// The variable that asks for an image of evaluation media.
+const EVALUATION: &str = "evaluation";
+
+/// Refuses evaluation media, known by their digest or by the name that Microsoft gives to them, unless they are asked
+/// for: their Windows expires, and images of them must not be published.
+pub(super) fn check_evaluation(
+    windows: &WindowsRelease,
+    variables: &BTreeMap<String, Value>,
+    refusals: &mut Vec<Finding>,
+) {
+    if variables.get(EVALUATION) == Some(&Value::Bool(true)) {
+        return;
+    }
+    for (name, value) in variables.iter().filter_map(|(name, value)| Some((name, value.as_str()?))) {
+        let known = windows.evaluation_media.iter().find(|medium| medium.sha256 == value);
+        if known.is_none() && !is_evaluation_url(value) {
+            continue;
+        }
+        let source = known.map_or("https://www.microsoft.com/evalcenter", |medium| &medium.source);
+        refusals.push(
+            Finding::new(
+                "evaluation-media",
+                format!("`{name}` names evaluation media: their Windows expires after 180 days, and images of them must not be published"),
+                "take the media of your licence, or add `--var evaluation=true` for tests of your own",
+            )
+            .with_subject(name)
+            .with_source(source),
+        );
+    }
+}
+
+/// `…_SERVER_EVAL_x64FRE_en-us.iso`
+fn is_evaluation_url(text: &str) -> bool {
+    let file = text.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    text.contains("://") && file.split(['_', '-', '.']).any(|part| part == "eval")
 }
 
 fn plan_medium(medium: &BootMedium, version: &Version, url: &HttpUrl, sha256: &Sha256) -> PlannedArtifact {

@@ -101,3 +101,25 @@ fn media_that_differ_from_their_digest_are_refused() {
     test.fails(4, &["windows-iso 2022"]);
     assert!(!test.exists("o/packer.log"));
 }
+
+/// UEFI with Secure Boot: the firmware's own drives, keys for the prompt of the disc, partitions for UEFI.
+#[test]
+fn windows_is_installed_under_uefi_with_secure_boot() {
+    let firmware = std::env::temp_dir().join(format!("imagegen-firmware-{}", std::process::id()));
+    fs::write(&firmware, "stands for OVMF").expect("firmware");
+    let path = firmware.display();
+    let selection = format!(
+        "{FIRST} --var firmware=uefi --var boot_wait=1s --var efi_firmware_code={path} --var efi_firmware_vars={path}"
+    );
+    let built = build_image(&selection);
+    fs::remove_file(&firmware).expect("the firmware goes");
+    let Some((test, ..)) = built else { return };
+    let arguments = fs::read_to_string(test.folder.join("machine/argv.json")).expect("arguments");
+    for part in ["q35,smm=on", "if=pflash", "driver=cfi.pflash01,property=secure,value=on"] {
+        assert!(arguments.contains(part), "no {part} in {arguments}");
+    }
+    let (answers, _) = read_answers(&test.folder.join("machine/disc-1"));
+    assert!(answers.contains("<Type>EFI</Type>") && answers.contains("<PartitionID>3</PartitionID>"));
+    let image = read_json(&test.folder.join("o/image.json"));
+    assert_eq!(image["artifacts"][0]["id"], "image/windows-2022-k8s-1.36.4-1.2.3.qcow2", "{image}");
+}

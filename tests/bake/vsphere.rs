@@ -88,3 +88,26 @@ fn the_real_packer_installs_windows_and_makes_a_template() {
         check_secret(&test, &said, secret);
     }
 }
+
+/// A template of the user's own: no answer file, no password of ours.
+#[test]
+fn the_real_packer_clones_a_template_into_a_content_library() {
+    let Some((packer, vcsim)) = simulated_vcenter() else { return };
+    let selection = format!(
+        "{FIRST} {VCENTER} --var template=DC0_H0_VM0 --var output=content_library --var content_library=images"
+    );
+    let test = build_with_media("vsphere", &selection, &[])
+        .env("VSPHERE_PASSWORD", PASSWORD)
+        .env("PKR_VAR_template_password", "invented-password-of-the-template")
+        .args(["--var", "network=VM Network", "--packer", packer.to_str().expect("path")]);
+    let output = run_with_vcenter(&test, &vcsim);
+    let said = expect_success(&test, &output);
+    let started = read_json(&test.folder.join("machine/powered-on.json"));
+    assert_eq!(started["discs"], Value::Null, "no disc: {started}");
+    check_session(&test.folder.join("machine"));
+    let image = read_json(&test.folder.join("o/image.json"));
+    assert_eq!(image["artifacts"][0]["builder"], "vsphere-clone");
+    for secret in [PASSWORD, "invented-password-of-the-template"] {
+        check_secret(&test, &said, secret);
+    }
+}

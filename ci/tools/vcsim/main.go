@@ -8,6 +8,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"flag"
@@ -25,7 +26,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vmware/govmomi"
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vapi/library"
+	"github.com/vmware/govmomi/vapi/rest"
 	_ "github.com/vmware/govmomi/vapi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -65,6 +69,9 @@ func main() {
 	model.Service.Listen = &url.URL{Host: *listen, User: url.UserPassword("user", "invented-vcenter-password")}
 	server := model.Service.NewServer()
 	defer server.Close()
+	if err := createLibrary(server.URL, "images"); err != nil {
+		log.Fatal(err)
+	}
 	simulator.Map.Put(keys)
 	simulator.Map.Handler = watchCalls
 	fmt.Println("ready")
@@ -103,6 +110,25 @@ func (k *keyboard) PutUsbScanCodes(request *types.PutUsbScanCodes) soap.HasFault
 	k.pressed += len(request.Spec.KeyEvents)
 	return &methods.PutUsbScanCodesBody{
 		Res: &types.PutUsbScanCodesResponse{Returnval: int32(len(request.Spec.KeyEvents))}}
+}
+
+// createLibrary makes a content library on the datastore of the model.
+func createLibrary(address *url.URL, name string) error {
+	background := context.Background()
+	client, err := govmomi.NewClient(background, address, true)
+	if err != nil {
+		return err
+	}
+	session := rest.NewClient(client.Client)
+	if err := session.Login(background, address.User); err != nil {
+		return err
+	}
+	stores := simulator.Map.All("Datastore")
+	_, err = library.NewManager(session).CreateLibrary(background, library.Library{
+		Name: name, Type: "LOCAL",
+		Storage: []library.StorageBacking{{DatastoreID: stores[0].Reference().Value, Type: "DATASTORE"}},
+	})
+	return err
 }
 
 func serve(out string) {
@@ -149,8 +175,8 @@ func list() (all []*simulator.VirtualMachine) {
 }
 
 func update(vm *simulator.VirtualMachine, changes []types.PropertyChange) {
-	context := simulator.SpoofContext()
-	context.WithLock(vm, func() { simulator.Map.Update(context, vm, changes) })
+	spoofed := simulator.SpoofContext()
+	spoofed.WithLock(vm, func() { simulator.Map.Update(spoofed, vm, changes) })
 }
 
 func setPower(vm *simulator.VirtualMachine, state types.VirtualMachinePowerState) {
