@@ -380,9 +380,6 @@ pub enum CatalogWhat {
         /// Folder to write.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-        /// Replace the folder; files that imagegen did not write, or that were changed, are never replaced.
-        #[arg(long)]
-        force: bool,
     },
 }
 

@@ -18,6 +18,7 @@ use crate::guest::GuestError;
 use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
+use crate::model::value::{Cidr, DnsName, Ipv4Address};
 
 pub use facts::collect_facts;
 pub use render::Renderer;
@@ -27,12 +28,12 @@ pub use render::Renderer;
 pub struct ClusterInput {
     /// `HOST:PORT` of the API server.
     pub endpoint: Option<String>,
-    pub pod_subnet: String,
-    pub service_subnet: String,
+    pub pod_subnet: Cidr,
+    pub service_subnet: Cidr,
     /// Address of the cluster's DNS; the tenth of the service network where it is not said.
-    pub dns: Option<String>,
-    pub domain: String,
-    pub node_subnets: Vec<String>,
+    pub dns: Option<Ipv4Address>,
+    pub domain: DnsName,
+    pub node_subnets: Vec<Cidr>,
     /// Name of the HNS network where the pod network does not tell.
     pub hns_network: Option<String>,
     pub flannel_namespace: String,

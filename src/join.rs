@@ -20,8 +20,6 @@ use crate::diagnostic::{Finding, Refusal, Result};
 use crate::model::plan::Plan;
 use crate::model::secret::Secret;
 
-pub(crate) use check::is_subdomain;
-
 pub use check::find_endpoint_problem;
 pub use token::Token;
 pub use userdata::Places;

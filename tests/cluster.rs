@@ -28,11 +28,11 @@ fn documents(text: &str) -> Vec<Value> {
 fn input() -> ClusterInput {
     ClusterInput {
         endpoint: Some("api.example.com:6443".to_owned()),
-        pod_subnet: "10.244.0.0/16".to_owned(),
-        service_subnet: "10.96.0.0/12".to_owned(),
+        pod_subnet: "10.244.0.0/16".parse().expect("a value"),
+        service_subnet: "10.96.0.0/12".parse().expect("a value"),
         dns: None,
-        domain: "cluster.local".to_owned(),
-        node_subnets: vec!["10.0.0.0/24".to_owned()],
+        domain: "cluster.local".parse().expect("a value"),
+        node_subnets: vec!["10.0.0.0/24".parse().expect("a network")],
         hns_network: None,
         flannel_namespace: "kube-flannel".to_owned(),
         metadata_route: false,
@@ -390,8 +390,8 @@ fn pod_networks_are_configured() {
             assert_eq!(value["Settings"].is_object(), case.runtime == Runtime::Containerd, "{at}: {value}");
         }
         let text = conf.to_string();
-        assert!(text.contains(&case.input.pod_subnet) || case.cni == "win-overlay", "{at}");
-        assert!(text.contains(&case.input.service_subnet), "{at}");
+        assert!(text.contains(&*case.input.pod_subnet) || case.cni == "win-overlay", "{at}");
+        assert!(text.contains(&*case.input.service_subnet), "{at}");
         if matches!(case.cni.as_str(), "flannel-hostgw" | "win-bridge" | "sdnbridge") {
             assert!(text.contains("10.0.0.0/24") && text.contains("${HOST_IP}/32"), "{at}");
         }
@@ -513,12 +513,14 @@ fn what_is_wanted_is_added_or_refused() {
         ("--image kube-proxy=a/b:1", 3, "image-unknown"),
         ("--image hostprocess-base=a/b:latest", 3, "image-floating"),
         ("--image hostprocess-base=a/b", 3, "REGISTRY/NAME@sha256:DIGEST"),
-        ("--pod-subnet 10.244.0.1/16", 3, "without bits behind the prefix"),
-        ("--pod-subnet fd00::/64", 3, "network-format"),
+        ("--pod-subnet 10.244.0.1/16", 3, "a prefix length without host bits"),
+        ("--pod-subnet fd00::/64", 3, "is not an IPv4 network"),
         ("--pod-subnet 10.96.0.0/16", 3, "network-overlap"),
         ("--node-subnet 10.244.7.0/24", 3, "network-overlap"),
         ("--dns 10.0.0.10", 3, "dns-outside"),
-        ("--domain Cluster_Local", 3, "name-format"),
+        ("--domain Cluster_Local", 3, "is not a DNS name"),
+        ("--dns 10.96.0", 3, "is not an IPv4 address"),
+        ("--force", 2, "unexpected argument"),
         ("--flannel-namespace a.b", 3, "name-format"),
         ("--pipe-account x", 3, "NAMESPACE:NAME"),
         ("--hns-network a;b", 3, "name-format"),

@@ -154,7 +154,7 @@ impl Server {
             .line("cluster-manifests")
             .line(NETWORK)
             .line(selection)
-            .args(["--force", "--out", self.test.folder.join("m").to_str().unwrap()])
+            .args(["--out", self.test.folder.join("m").to_str().unwrap()])
             .run();
         assert_eq!(ran.code, Some(0), "{selection}: {}", ran.stderr);
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::model::choice::{HostAccess, Runtime};
+use crate::model::value::{Cidr, DnsName, Ipv4Address};
 use crate::model::version::Version;
 
 use super::{PolicyArgs, parse_component, parse_pair};
@@ -42,23 +43,23 @@ pub struct ClusterArgs {
 
     /// Network of the pods.
     #[arg(long, value_name = "NETWORK", default_value = "10.244.0.0/16", help_heading = "Network")]
-    pub pod_subnet: String,
+    pub pod_subnet: Cidr,
 
     /// Network of the services.
     #[arg(long, value_name = "NETWORK", default_value = "10.96.0.0/12", help_heading = "Network")]
-    pub service_subnet: String,
+    pub service_subnet: Cidr,
 
     /// Network of the nodes. Repeatable.
     #[arg(long, value_name = "NETWORK", help_heading = "Network")]
-    pub node_subnet: Vec<String>,
+    pub node_subnet: Vec<Cidr>,
 
     /// Address of the cluster's DNS service [default: the tenth address of the service network].
     #[arg(long, value_name = "ADDRESS", help_heading = "Network")]
-    pub dns: Option<String>,
+    pub dns: Option<Ipv4Address>,
 
     /// DNS domain of the cluster.
     #[arg(long, value_name = "NAME", default_value = "cluster.local", help_heading = "Network")]
-    pub domain: String,
+    pub domain: DnsName,
 
     /// HNS network of the pods, if the CNI plugin does not determine it.
     #[arg(long, value_name = "NAME", help_heading = "Network")]
@@ -96,10 +97,6 @@ pub struct ClusterManifestsArgs {
     /// Directory to write, with smoke workloads in its folder `smoke` [default: stdout, without smoke workloads].
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
-
-    /// Replace the directory; files that imagegen did not write, or that were changed, are never replaced.
-    #[arg(long, help_heading = "Output")]
-    pub force: bool,
 }
 
 #[derive(Debug, Args)]

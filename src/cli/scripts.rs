@@ -30,12 +30,9 @@ pub enum ScriptsWhat {
   imagegen scripts sign scripts --key signer.key --certificate signer.pem
   imagegen build --scripts scripts --policy policy.json …")]
     Export {
-        /// Folder to write.
+        /// Folder to write; files that imagegen did not write, or that were changed, are never replaced.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-        /// Replace the folder; files that imagegen did not write, or that were changed, are never replaced.
-        #[arg(long)]
-        force: bool,
     },
     /// Sign all scripts of a folder with `osslsigncode`
     Sign {

@@ -3,55 +3,18 @@
 use std::net::Ipv4Addr;
 
 use crate::diagnostic::Finding;
-use crate::join::{find_endpoint_problem, is_subdomain};
+use crate::join::find_endpoint_problem;
 use crate::model::choice::HostAccess;
 use crate::model::plan::Plan;
+use crate::model::value::{Ipv4Address, is_subdomain};
 
 use super::ClusterInput;
 
-/// An IPv4 network. Windows overlays and kube-proxy's kernel mode take no other here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Network {
-    address: u32,
-    length: u32,
-}
-
-impl Network {
-    /// None where the text is no network, or has bits set behind its prefix.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let (address, length) = text.split_once('/')?;
-        let address: u32 = address.parse::<Ipv4Addr>().ok()?.into();
-        let length = length.parse().ok().filter(|length| (1..=32).contains(length))?;
-        let network = Self { address, length };
-        (address & !network.prefix_mask() == 0).then_some(network)
-    }
-
-    fn prefix_mask(self) -> u32 {
-        u32::MAX << (32 - self.length)
-    }
-
-    fn contains(self, address: Ipv4Addr) -> bool {
-        u32::from(address) & self.prefix_mask() == self.address
-    }
-
-    fn overlaps(self, other: Self) -> bool {
-        let mask = self.prefix_mask() & other.prefix_mask();
-        self.address & mask == other.address & mask
-    }
-
-    /// Where kubeadm puts the cluster's DNS.
-    fn dns_address(self) -> Ipv4Addr {
-        Ipv4Addr::from(self.address.saturating_add(10))
-    }
-}
-
 /// The cluster's DNS: as said, or where kubeadm puts it.
 pub(super) fn choose_dns_address(input: &ClusterInput) -> String {
-    match (&input.dns, Network::parse(&input.service_subnet)) {
-        (Some(dns), _) => dns.clone(),
-        (None, Some(services)) => services.dns_address().to_string(),
-        (None, None) => String::new(),
-    }
+    let services = u32::from(input.service_subnet.network().network());
+    let tenth = || Ipv4Addr::from(services.saturating_add(10)).to_string();
+    input.dns.as_ref().map_or_else(tenth, Ipv4Address::to_string)
 }
 
 pub(super) fn check_network(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
@@ -83,7 +46,6 @@ fn check_names(input: &ClusterInput, problems: &mut Vec<Finding>) {
     let label = |text: &str| is_subdomain(text, 63) && !text.contains('.');
     let namespace = &input.flannel_namespace;
     demand(label(namespace), "the namespace", namespace, "use lower-case letters, digits and `-`");
-    demand(is_subdomain(&input.domain, 253), "the domain", &input.domain, "such as `cluster.local`");
     for account in &input.pipe_accounts {
         let good =
             account.split_once(':').is_some_and(|(space, name)| label(space) && is_subdomain(name, 253));
@@ -97,31 +59,19 @@ fn check_names(input: &ClusterInput, problems: &mut Vec<Finding>) {
 }
 
 fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
-    let mut named: Vec<(&str, &str)> =
-        vec![("--pod-subnet", &input.pod_subnet), ("--service-subnet", &input.service_subnet)];
-    named.extend(input.node_subnets.iter().map(|text| ("--node-subnet", text.as_str())));
-    let mut known: Vec<(&str, &str, Network)> = Vec::new();
-    for (flag, text) in named {
-        let Some(network) = Network::parse(text) else {
-            let message = format!("`{flag} {text}` is no IPv4 network");
-            problems.push(Finding::new(
-                "network-format",
-                message,
-                "write it as 10.244.0.0/16, without bits behind the prefix",
-            ));
-            continue;
-        };
-        if let Some((other, theirs, _)) = known
-            .iter()
-            .find(|(other, _, known)| (*other != flag || flag != "--node-subnet") && known.overlaps(network))
-        {
-            let message = format!("`{flag} {text}` overlaps `{other} {theirs}`");
+    let mut known = vec![("--pod-subnet", &input.pod_subnet)];
+    let services = std::iter::once(("--service-subnet", &input.service_subnet));
+    for (flag, subnet) in services.chain(input.node_subnets.iter().map(|subnet| ("--node-subnet", subnet))) {
+        let is_other = |other: &str| other != flag || flag != "--node-subnet";
+        let taken = known.iter().find(|(other, known)| is_other(other) && known.overlaps(subnet));
+        if let Some((other, theirs)) = taken {
+            let message = format!("`{flag} {subnet}` overlaps `{other} {theirs}`");
             problems.push(Finding::new("network-overlap", message, "give each network addresses of its own"));
         }
-        known.push((flag, text, network));
+        known.push((flag, subnet));
     }
-    if let (Some(dns), Some(services)) = (&input.dns, Network::parse(&input.service_subnet))
-        && !dns.parse().is_ok_and(|address| services.contains(address))
+    if let Some(dns) = &input.dns
+        && !dns.parse().is_ok_and(|address| input.service_subnet.contains(address))
     {
         let message = format!("`--dns {dns}` is no address of the service network {}", input.service_subnet);
         problems.push(Finding::new("dns-outside", message, "give the address of the service `kube-dns`"));
@@ -132,32 +82,5 @@ fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>)
             "the network of the nodes is missing: traffic from pods to nodes would be translated",
             "add `--node-subnet NETWORK`",
         ));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn networks_are_read_strictly() {
-        for (text, good) in [
-            ("10.244.0.0/16", true),
-            ("10.244.0.1/16", false),
-            ("10.244.0.0", false),
-            ("10.244.0.0/33", false),
-            ("10.0.0.0/0", false),
-            ("fd00::/64", false),
-            ("x/8", false),
-            ("192.168.1.1/32", true),
-        ] {
-            assert_eq!(Network::parse(text).is_some(), good, "{text}");
-        }
-        let network = |text: &str| Network::parse(text).expect(text);
-        assert!(network("10.0.0.0/8").overlaps(network("10.1.0.0/16")));
-        assert!(!network("10.96.0.0/12").overlaps(network("10.244.0.0/16")));
-        assert_eq!(network("10.96.0.0/12").dns_address().to_string(), "10.96.0.10");
-        assert!(network("10.96.0.0/12").contains(Ipv4Addr::new(10, 111, 0, 1)));
-        assert!(!network("10.96.0.0/12").contains(Ipv4Addr::new(10, 112, 0, 1)));
     }
 }

@@ -14,11 +14,11 @@ use crate::selection::{DefinitionName, read_sources};
 
 pub(super) fn run_catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     match what {
-        CatalogWhat::Export { out, force } => {
+        CatalogWhat::Export { out } => {
             let trees = read_sources(sources, None)?;
             let mut files = trees.catalog.files();
             files.extend(referenced_schemas(&files, &trees)?);
-            fs::place_directory(out, &files, &[], &[], *force)?;
+            fs::place_directory(out, &files, &[], &[], false)?;
             printer.print_result(&files.keys().collect::<Vec<_>>(), || format!("{}\n", out.display()))
         }
         CatalogWhat::Lint => {

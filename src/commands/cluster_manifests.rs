@@ -49,7 +49,7 @@ pub(super) fn run_cluster_manifests(
     let Some(out) = &args.out else { return print_stream(&files, printer) };
     let contents: BTreeMap<String, Vec<u8>> =
         files.iter().map(|file| (file.file.clone(), file.content.clone().into_bytes())).collect();
-    fs::place_directory(out, &contents, &[], &[], args.force)?;
+    fs::place_directory(out, &contents, &[], &[], false)?;
     printer.print_result(&describe_files(&files), || {
         files.iter().map(|file| format!("{}: {}\n", out.join(&file.file).display(), file.summary)).collect()
     })

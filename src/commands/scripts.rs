@@ -31,9 +31,9 @@ pub struct ScriptsOutput {
 pub(super) fn run_scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources, None)?;
     match &args.what {
-        ScriptsWhat::Export { out, force } => {
+        ScriptsWhat::Export { out } => {
             let files = scripts::export_scripts(&trees.provisioners);
-            fs::place_directory(out, &files, &[], &[], *force)?;
+            fs::place_directory(out, &files, &[], &[], false)?;
             print_files(out, files, printer)
         }
         ScriptsWhat::Sign { folder, key, certificate, passphrase_env, timestamp, root, changed, policy } => {

@@ -264,6 +264,8 @@ fn build_client(builder: ClientBuilder) -> Result<Client, HttpError> {
 
 /// Everything about a client but its proxy.
 fn configure_client(options: &Options) -> Result<ClientBuilder, HttpError> {
+    // The first client of the process installs it for all of them.
+    let _installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("imagegen/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())

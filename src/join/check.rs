@@ -2,6 +2,7 @@
 
 use super::{Form, JoinInput, Secrets, capi};
 use crate::diagnostic::Finding;
+use crate::model::value::is_subdomain;
 
 /// Windows knows a machine by this many characters of its name.
 const NETBIOS: usize = 15;
@@ -163,16 +164,6 @@ fn check_name(name: &str) -> Result<(), Finding> {
         return Ok(());
     }
     Err(Finding::new("name-format", format!("the node name `{name}` is no DNS-1123 name"), instead))
-}
-
-pub(crate) fn is_subdomain(text: &str, longest: usize) -> bool {
-    let part = |part: &str| {
-        (1..=63).contains(&part.len())
-            && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            && !part.starts_with('-')
-            && !part.ends_with('-')
-    };
-    text.len() <= longest && text.split('.').all(part)
 }
 
 fn is_name_part(text: &str) -> bool {
