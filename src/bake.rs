@@ -21,7 +21,7 @@ use crate::model::secret::{Masker, Secret};
 use crate::ui::Printer;
 
 pub use condense::condense_line;
-pub use results::{BakedImage, BuiltArtifact, BuiltFile, CheckReport, CheckedResource};
+pub use results::{BakedImage, BuiltArtifact, BuiltFile, CheckReport, CheckedResource, PackerManifest};
 
 /// What a bake leaves beside the workspace's own files.
 pub const RESULTS: &[&str] = &["image.json"];

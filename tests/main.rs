@@ -27,6 +27,7 @@ mod explain;
 mod extension;
 mod fetch;
 mod first_use;
+mod fuzz;
 mod guest_static;
 mod host;
 mod join;

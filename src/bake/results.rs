@@ -1,6 +1,6 @@
 //! What a build leaves: Packer's manifest, the machine's own report, and the image made of both.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,14 @@ pub struct CheckedResource {
 }
 
 impl CheckReport {
+    /// # Errors
+    /// Not JSON of that form.
+    pub fn decode(bytes: &[u8]) -> Result<Self, BakeError> {
+        // Windows PowerShell writes a byte order mark.
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        serde_json::from_slice(bytes).map_err(|error| BakeError::Report(error.to_string()))
+    }
+
     /// One line for each resource that is not as it should be.
     #[must_use]
     pub fn list_failures(&self) -> Vec<String> {
@@ -106,21 +114,36 @@ impl CheckReport {
 
 pub(super) fn read_check_report(folder: &Path) -> Result<Option<CheckReport>, BakeError> {
     let Some(bytes) = fs::read_if_exists(&folder.join("check-report.json"))? else { return Ok(None) };
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let report: CheckReport =
-        serde_json::from_slice(bytes).map_err(|error| BakeError::Report(error.to_string()))?;
-    Ok(Some(report))
+    CheckReport::decode(&bytes).map(Some)
 }
 
-#[derive(Deserialize)]
-struct Manifest {
+/// `packer-manifest.json`
+#[derive(Debug, Deserialize)]
+pub struct PackerManifest {
     #[serde(default)]
     builds: Vec<ManifestBuild>,
     #[serde(default)]
     last_run_uuid: String,
 }
 
-#[derive(Deserialize)]
+impl PackerManifest {
+    /// # Errors
+    /// Not JSON of that form, or the name of a file leaves the folder of the output.
+    pub fn decode(bytes: &[u8]) -> Result<Self, BakeError> {
+        let no_image =
+            |reason: String| BakeError::NoImage { reason: format!("packer-manifest.json: {reason}") };
+        let manifest: Self = serde_json::from_slice(bytes).map_err(|error| no_image(error.to_string()))?;
+        let files = manifest.builds.iter().flat_map(|build| build.files.iter().flatten());
+        for file in files {
+            if Path::new(&file.name).components().any(|part| !matches!(part, Component::Normal(_))) {
+                return Err(no_image(format!("the file `{}` leaves the output's folder", file.name)));
+            }
+        }
+        Ok(manifest)
+    }
+}
+
+#[derive(Debug, Deserialize)]
 struct ManifestBuild {
     builder_type: String,
     artifact_id: String,
@@ -130,7 +153,7 @@ struct ManifestBuild {
     files: Option<Vec<ManifestFile>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct ManifestFile {
     name: String,
 }
@@ -144,8 +167,7 @@ pub(super) fn read_baked_image(
     let no_image = |reason: &str| BakeError::NoImage { reason: reason.to_owned() };
     let bytes = fs::read_if_exists(&folder.join("packer-manifest.json"))?
         .ok_or_else(|| no_image("there is no packer-manifest.json"))?;
-    let manifest: Manifest = serde_json::from_slice(&bytes)
-        .map_err(|error| no_image(&format!("packer-manifest.json: {error}")))?;
+    let manifest = PackerManifest::decode(&bytes)?;
     let artifacts: Vec<BuiltArtifact> = manifest
         .builds
         .into_iter()

@@ -22,7 +22,7 @@ use crate::model::secret::Secret;
 use crate::model::url::is_loopback;
 
 pub use body::Body;
-pub use error::{HttpError, Retry, public};
+pub use error::{HttpError, Retry, parse_retry_after, public};
 pub use patience::Patience;
 
 /// How the network is used.
@@ -362,7 +362,8 @@ fn read_answer(
 }
 
 /// `bytes 100-199/200` → first and last byte and size of the whole.
-fn parse_content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
+#[must_use]
+pub fn parse_content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (range, size) = text.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
     let (first, last) = (first.parse().ok()?, last.parse().ok()?);

@@ -107,14 +107,16 @@ struct Token {
 
 /// `WWW-Authenticate: Bearer realm="…",service="…",scope="…"`
 #[derive(Debug, PartialEq, Eq)]
-struct Challenge {
+pub struct Challenge {
     realm: String,
     service: Option<String>,
     scope: Option<String>,
 }
 
 impl Challenge {
-    fn parse(header: &str) -> Option<Self> {
+    /// None for another scheme, or a text that is no such header.
+    #[must_use]
+    pub fn parse(header: &str) -> Option<Self> {
         let mut rest = header.strip_prefix("Bearer ").or_else(|| header.strip_prefix("bearer "))?.trim();
         let (mut realm, mut service, mut scope) = (None, None, None);
         while !rest.is_empty() {

@@ -13,6 +13,8 @@
 
 mod sct;
 
+pub use sct::parse_promise_time;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -125,15 +125,20 @@ impl HttpError {
     }
 }
 
-/// Seconds, or a date.
 #[expect(clippy::disallowed_methods, reason = "a date in a header means something only against the clock")]
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    parse_retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?, SystemTime::now())
+}
+
+/// Seconds, or a date.
+#[must_use]
+pub fn parse_retry_after(text: &str, now: SystemTime) -> Option<Duration> {
+    let text = text.trim();
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds));
     }
     let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+    Some(date.duration_since(now).unwrap_or_default())
 }
 
 #[cfg(test)]

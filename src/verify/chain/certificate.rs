@@ -170,7 +170,13 @@ fn key(kind: ObjectIdentifier) -> String {
 /// The type that a key of a written name means.
 pub(crate) fn find_attribute_type(key: &str) -> Option<ObjectIdentifier> {
     let known = KEYS.iter().find(|(name, _)| name.eq_ignore_ascii_case(key));
-    known.map(|(_, oid)| *oid).or_else(|| key.parse().ok())
+    known.map(|(_, oid)| *oid).or_else(|| parse_dotted_oid(key))
+}
+
+/// `2.5.4.3`. The parser of `const_oid` lets a number overflow into another one, and calls itself for each digit.
+fn parse_dotted_oid(text: &str) -> Option<ObjectIdentifier> {
+    let fits = text.len() <= 128 && text.split('.').all(|arc| arc.parse::<u32>().is_ok());
+    fits.then(|| text.parse().ok()).flatten()
 }
 
 fn escape_value(value: &str) -> String {

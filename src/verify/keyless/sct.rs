@@ -79,6 +79,13 @@ fn build_signed_data(certificate: &Certificate, issuer: &[u8], promise: &Promise
     Some(bytes)
 }
 
+/// The time in the extension of a certificate that holds a promise, in milliseconds since 1970. Nothing of it is
+/// verified.
+#[must_use]
+pub fn parse_promise_time(extension: &[u8]) -> Option<u64> {
+    parse_sct(extension).map(|promise| promise.time)
+}
+
 /// Exactly one promise, as Fulcio asks for, with nothing behind it.
 fn parse_sct(extension: &[u8]) -> Option<Promise<'_>> {
     let list = parse_octet_string(extension)?;

@@ -1,0 +1,131 @@
+//! Every parser of foreign bytes takes mutated real files: an answer within its time, never a panic. A few hundred
+//! mutations for each parser in a run; `ci/fuzz MINUTES [PARSER]` goes on for longer, with other numbers each time.
+
+mod mutate;
+mod parsers;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use walkdir::WalkDir;
+
+use crate::support::root;
+use mutate::Mutator;
+use parsers::{PARSERS, Parser};
+
+/// No mutation of a seed takes longer, in a debug build on a busy machine.
+const LONGEST: Duration = Duration::from_secs(20);
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Runs a parser on mutations of its seeds until the time is over, but at least so often.
+fn fuzz(parser: &Parser, seed: u64, least: usize, time: Duration) -> usize {
+    let seeds = (parser.seeds)();
+    assert!(!seeds.is_empty(), "{} has no seeds", parser.name);
+    for bytes in &seeds {
+        (parser.parse)(bytes);
+    }
+    let mut mutator = Mutator::new(seed, seeds);
+    let (began, mut count) = (Instant::now(), 0);
+    while count < least || began.elapsed() < time {
+        let bytes = mutator.next();
+        let started = Instant::now();
+        let ended = catch_unwind(AssertUnwindSafe(|| (parser.parse)(&bytes)));
+        let path = std::env::temp_dir().join(format!("imagegen-fuzz-{}", parser.name));
+        if ended.is_err() || started.elapsed() > LONGEST {
+            std::fs::write(&path, &bytes).expect("the input is kept");
+            panic!("{}: panic, or longer than {LONGEST:?}; the input is {}", parser.name, path.display());
+        }
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn every_parser_takes_mutated_files() {
+    let minutes: f64 = variable("IMAGEGEN_FUZZ_MINUTES").map_or(0.0, |text| text.parse().expect("minutes"));
+    let only = variable("IMAGEGEN_FUZZ_PARSER");
+    let chosen: Vec<&Parser> =
+        PARSERS.iter().filter(|parser| only.as_deref().is_none_or(|name| name == parser.name)).collect();
+    assert!(!chosen.is_empty(), "no parser `{}`: {:?}", only.unwrap_or_default(), names());
+    let share =
+        Duration::from_secs_f64(minutes * 60.0 / f64::from(u32::try_from(chosen.len()).expect("few")));
+    let seed = if minutes > 0.0 { u64::from(std::process::id()) } else { 1 };
+    for parser in chosen {
+        let count = fuzz(parser, seed, parser.least, share);
+        println!("{}: {count} mutations, seed {seed}", parser.name);
+    }
+}
+
+fn names() -> Vec<&'static str> {
+    PARSERS.iter().map(|parser| parser.name).collect()
+}
+
+/// Source files that parse, and take no foreign bytes of their own.
+const OTHERS: &[(&str, &str)] = &[
+    ("src/acquire/prove.rs", "the catalog's list of keys"),
+    ("src/acquire/prove/bundles.rs", "makes JSON for the sigstore parser"),
+    ("src/bundle/registry.rs", "calls the parser of image manifests"),
+    ("src/inspect/whole.rs", "reads through the lock's, archive's and sums' parsers"),
+    ("src/io/store.rs", "records that this user wrote"),
+    ("src/io/store/part.rs", "records that this user wrote"),
+    ("src/model/choice.rs", "words of the command line"),
+    ("src/model/secret/forms.rs", "values of the environment"),
+    ("src/model/secret/view.rs", "fuzzed as `mask`"),
+    ("src/updates/pin.rs", "the user's catalog, by the component's parser"),
+];
+
+/// A file that parses belongs to a row of the table, or says why not.
+#[test]
+fn every_parser_has_a_row() {
+    let marks = [
+        "serde_json::from_slice",
+        "serde_json::from_str",
+        "parse_json(",
+        "fn parse_",
+        "fn decode",
+        "from_pem",
+        "from_der",
+        "impl FromStr",
+        "fn parse(",
+        "text_value!(",
+    ];
+    let mut parsing = Vec::new();
+    for folder in [
+        "src/io",
+        "src/verify",
+        "src/verify.rs",
+        "src/bundle",
+        "src/bake",
+        "src/lock.rs",
+        "src/lock",
+        "src/inspect",
+        "src/updates",
+        "src/acquire",
+        "src/model",
+        "src/join",
+    ] {
+        for entry in WalkDir::new(root().join(folder)).into_iter().filter_map(Result::ok) {
+            let path = entry.path().strip_prefix(root()).expect("below").to_string_lossy().replace('\\', "/");
+            let Some(text) = std::fs::read_to_string(entry.path()).ok().filter(|_| path.ends_with(".rs"))
+            else {
+                continue;
+            };
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            if marks.iter().any(|mark| code.contains(mark)) {
+                parsing.push(path);
+            }
+        }
+    }
+    assert!(parsing.len() > 40, "{parsing:?}");
+    let covers =
+        |path: &str| PARSERS.iter().any(|parser| parser.files.iter().any(|file| path.starts_with(file)));
+    let other = |path: &str| OTHERS.iter().any(|(file, _)| *file == path);
+    let open: Vec<&String> = parsing.iter().filter(|path| !covers(path) && !other(path)).collect();
+    assert!(open.is_empty(), "no row of tests/fuzz/parsers.rs covers {open:#?}");
+    for file in PARSERS.iter().flat_map(|parser| parser.files).chain(OTHERS.iter().map(|(file, _)| file)) {
+        assert!(parsing.iter().any(|path| path.starts_with(file)), "{file} parses nothing, or is not there");
+    }
+}

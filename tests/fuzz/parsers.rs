@@ -1,0 +1,475 @@
+//! The parsers of foreign bytes, with the source files that they cover and real inputs.
+
+use std::io::Cursor;
+use std::time::SystemTime;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use imagegen::bake::{CheckReport, PackerManifest};
+use imagegen::bundle::{Index, images, verify_bundle};
+use imagegen::embedded::Tree;
+use imagegen::io::http::{parse_content_range, parse_retry_after};
+use imagegen::io::oci::{Challenge, Reference};
+use imagegen::join::{JoinInput, Token};
+use imagegen::lock::Lock;
+use imagegen::model::component::Component;
+use imagegen::model::json::parse_json;
+use imagegen::model::overrides::{Overrides, set_overrides};
+use imagegen::model::policy::Policy;
+use imagegen::model::resource::ArchiveFormat;
+use imagegen::model::secret::mask_text;
+use imagegen::model::selection::ImageDefinition;
+use imagegen::model::step::Step;
+use imagegen::model::target::Target;
+use imagegen::model::url::{HttpUrl, ProxyUrl, find_secret_parts};
+use imagegen::model::value::{Cidr, ImageReference, NoProxy, PinAlgorithm};
+use imagegen::model::version::{Version, VersionRange};
+use imagegen::model::windows::WindowsRelease;
+use imagegen::verify::archive::{Limits, Wanted, read_members};
+use imagegen::verify::authenticode::{FileKind, Publisher, describe_signatures};
+use imagegen::verify::chain::{Root, parse_roots};
+use imagegen::verify::sigstore::{Signer, verify_attestation, verify_bundle as verify_sigstore};
+use imagegen::verify::{ProofError, checksums, cosign, keyless, minisign, openpgp};
+use serde_json::Value;
+
+use crate::authenticode::workshop::{catalog, pe};
+use crate::support::archives::{tar_gz, zip};
+use crate::support::{Test, root};
+
+pub struct Parser {
+    pub name: &'static str,
+    /// Beginnings of the paths of source files that parse for it.
+    pub files: &'static [&'static str],
+    /// Mutations in every run.
+    pub least: usize,
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    pub parse: fn(&[u8]),
+}
+
+const SIGNER: Signer<'_> = Signer { identity: "a@example.com", issuer: "https://issuer.example.com" };
+
+fn read(path: &str) -> Vec<u8> {
+    std::fs::read(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn lock() -> Vec<u8> {
+    let test = Test::new().line("lock --target host --k8s 1.36.0");
+    test.succeeds();
+    test.read("imagegen.lock.json")
+}
+
+/// Members of a bundle, each mutated by itself: else only the archive's checksums would be tried.
+fn bundle() -> Vec<u8> {
+    let test = Test::new().line("bundle create --out b.zip --target host --k8s 1.36.0");
+    let test = test.stocked("plan --target host --k8s 1.36.0");
+    if test.run().code == Some(0) { test.read("b.zip") } else { zip(&[("index.json".to_owned(), b"{}")]) }
+}
+
+fn parse_bundle(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("folder");
+    let file = folder.path().join("b.zip");
+    std::fs::write(&file, bytes).expect("file");
+    let _ = verify_bundle(&file);
+}
+
+fn certificates() -> Vec<Vec<u8>> {
+    ["root-2010", "root-2011"]
+        .map(|name| {
+            Tree::embedded_manifests().get(&format!("trust/roots/microsoft-{name}.pem")).unwrap().to_vec()
+        })
+        .to_vec()
+}
+
+fn certificate_of_sigstore() -> Vec<u8> {
+    let bundle: Value =
+        serde_json::from_slice(&read("tests/fixtures/sigstore/message-v0.3.json")).expect("JSON");
+    let text = bundle["verificationMaterial"]["certificate"]["rawBytes"].as_str().expect("certificate");
+    STANDARD.decode(text).expect("base64")
+}
+
+/// The extension with the log's promise: RFC 6962, in an octet string.
+fn promises() -> Vec<Vec<u8>> {
+    let der = certificate_of_sigstore();
+    let oid = [0x2b, 0x06, 0x01, 0x04, 0x01, 0xd6, 0x79, 0x02, 0x04, 0x02];
+    let at = der.windows(oid.len()).position(|found| found == oid).expect("the extension") + oid.len();
+    // OCTET STRING of the extension's value, with a length of one or two bytes.
+    let skip = if der[at + 1] < 0x80 { 2 } else { 2 + usize::from(der[at + 1] & 0x7f) };
+    vec![der[at + skip..(at + skip + 130).min(der.len())].to_vec(), vec![4, 4, 0, 2, 0, 0]]
+}
+
+fn parse_archive(format: ArchiveFormat, bytes: &[u8]) {
+    let limits = Limits { total: 1 << 20, entry: 1 << 20, ..Limits::default() };
+    let _ = read_members(Cursor::new(bytes), format, &Wanted::all_files(), &limits, &mut |_, _| Ok(()));
+}
+
+fn files() -> Vec<(String, &'static [u8])> {
+    vec![
+        ("bin/ctr.exe".to_owned(), b"text of a program"),
+        ("a/b/c.dll".to_owned(), b""),
+        ("x".to_owned(), b"\0\0\0"),
+    ]
+}
+
+fn parse_signed(kind: FileKind, bytes: &[u8]) {
+    let _ = describe_signatures(kind, &mut Cursor::new(bytes));
+}
+
+pub const PARSERS: &[Parser] = &[
+    Parser {
+        name: "lock",
+        files: &["src/lock.rs", "src/model/json.rs"],
+        least: 60,
+        seeds: || vec![lock()],
+        parse: |bytes| drop(Lock::decode("lock", bytes)),
+    },
+    Parser {
+        name: "definition",
+        files: &["src/model/value.rs", "src/model/value/", "src/model/line.rs", "src/model/image_version.rs"],
+        least: 300,
+        seeds: || {
+            texts(&[
+                r#"{"target": "azure", "windows": "2022", "kubernetes": "1.36.4", "hostAccess": "hostprocess", "variables": {"location": "westeurope"}}"#,
+                r#"{"target": "host", "kubernetes": "1.36.0", "network": {"pods": "10.244.0.0/16", "services": "10.96.0.0/12", "dns": "10.96.0.10", "domain": "cluster.local"}, "updates": {"files": [{"kb": "KB5058411", "url": "https://a.example/x.msu", "sha256": "ababababababababababababababababababababababababababababababababab"}]}, "proxy": {"http": "http://p.example:3128"}}"#,
+            ])
+        },
+        parse: |bytes| drop(parse_json::<ImageDefinition>("imagegen.json", bytes)),
+    },
+    Parser {
+        name: "policy",
+        files: &[],
+        least: 150,
+        seeds: || vec![read("manifests/policy/regulated.json")],
+        parse: |bytes| drop(parse_json::<Policy>("policy.json", bytes)),
+    },
+    Parser {
+        name: "overrides",
+        files: &["src/model/overrides.rs", "src/model/member.rs"],
+        least: 300,
+        seeds: || {
+            texts(&[
+                r#"{"kubelet": {"url": "https://a.example/{version}/kubelet.exe?sig=x", "members": [{"member": "bin/x.exe", "file": "x.exe"}], "signature": {"kind": "cosign-key", "url": "https://a.example/x.sig", "key": "cosign.pub"}, "headers": {"Authorization": "TOKEN"}}, "https://github.com/": {"url": "https://m.example/"}}"#,
+                "kubelet.url=https://a.example/x",
+                "hns.psm1.signature.kind=minisign",
+            ])
+        },
+        parse: |bytes| {
+            drop(parse_json::<Overrides>("overrides.json", bytes));
+            drop(set_overrides(&mut Overrides::new(), &[text(bytes)]));
+        },
+    },
+    Parser {
+        name: "manifests",
+        files: &["src/model/version.rs", "src/model/upstream.rs"],
+        least: 60,
+        seeds: || {
+            ["components/containerd.json", "windows/2022.json", "../packer/targets/azure/target.json"]
+                .map(|name| read(&format!("manifests/{name}")))
+                .into_iter()
+                .chain([read("provisioners/steps/040-containerd.json")])
+                .collect()
+        },
+        parse: |bytes| {
+            drop(parse_json::<Component>("component", bytes));
+            drop(parse_json::<WindowsRelease>("windows", bytes));
+            drop(parse_json::<Target>("target", bytes));
+            drop(parse_json::<Step>("step", bytes));
+            drop(text(bytes).parse::<Version>());
+            drop(text(bytes).parse::<VersionRange>());
+        },
+    },
+    Parser {
+        name: "urls",
+        files: &["src/model/url.rs"],
+        least: 2000,
+        seeds: || {
+            texts(&[
+                "https://user:pw@a.example:8443/x/y.exe?sig=aB%2B&sv=1#f",
+                "http://[::1]:80/",
+                "10.0.0.0/8,.svc,<local>",
+                "mcr.example/a/b:1@sha256:abababababababababababababababababababababababababababababababab",
+            ])
+        },
+        parse: |bytes| {
+            let text = text(bytes);
+            if let Ok(url) = text.parse::<HttpUrl>() {
+                let shown = url.to_string();
+                let authority = shown.split(['/', '?', '#']).nth(2).unwrap_or_default();
+                assert!(!authority.contains('@'), "{shown}");
+            }
+            drop((
+                text.parse::<ProxyUrl>(),
+                text.parse::<NoProxy>(),
+                text.parse::<Cidr>(),
+                text.parse::<ImageReference>(),
+            ));
+            for part in find_secret_parts(&text) {
+                assert!(text.get(part).is_some(), "a part cuts a letter");
+            }
+        },
+    },
+    Parser {
+        name: "mask",
+        files: &[],
+        least: 300,
+        seeds: || {
+            texts(&["==> a.b: \\u0041 %41 &#x41; x\n    a.b: ''\n", "https://u:p@a.example/?token=abc\r\n"])
+        },
+        parse: |bytes| {
+            let text = text(bytes);
+            assert_eq!(mask_text(&text).matches('\n').count(), text.matches('\n').count());
+        },
+    },
+    Parser {
+        name: "bundle",
+        files: &["src/bundle/read.rs", "src/bundle/images.rs"],
+        least: 40,
+        seeds: || vec![bundle()],
+        parse: parse_bundle,
+    },
+    Parser {
+        name: "bundle-index",
+        files: &[],
+        least: 300,
+        seeds: || {
+            texts(&[
+                r#"{"schema": "imagegen.dev/bundle/v1", "files": [{"path": "objects/x", "sha256": "ab", "size": 1}], "images": [{"name": "a.example/b@sha256:00", "manifest": "sha256:00", "osVersion": "10.0.20348.1"}]}"#,
+            ])
+        },
+        parse: |bytes| drop(parse_json::<Index>("index.json", bytes)),
+    },
+    Parser {
+        name: "image-manifests",
+        files: &["src/io/oci.rs"],
+        least: 300,
+        seeds: || {
+            let digest = format!("sha256:{}", "ab".repeat(32));
+            let config = format!(
+                r#"{{"mediaType": "x", "digest": "{digest}", "size": 7, "platform": {{"os": "windows", "architecture": "amd64", "os.version": "10.0.20348.1"}}}}"#
+            );
+            texts(&[
+                &format!(r#"{{"schemaVersion": 2, "config": {config}, "layers": [{config}]}}"#),
+                &format!(r#"{{"schemaVersion": 2, "manifests": [{config}, {config}]}}"#),
+                &format!("a.example:5000/b/c:1@{digest}"),
+            ])
+        },
+        parse: |bytes| {
+            if let Ok(images::Manifest::List(list)) = images::Manifest::decode("manifest", bytes) {
+                drop(images::choose_manifest("image", &list, 20348));
+            }
+            drop(Reference::parse(&text(bytes)));
+        },
+    },
+    Parser {
+        name: "www-authenticate",
+        files: &[],
+        least: 1000,
+        seeds: || {
+            texts(&[
+                "Bearer realm=\"https://a.example/token\",service=\"a.example\", scope=\"repository:b:pull,push\"",
+            ])
+        },
+        parse: |bytes| drop(Challenge::parse(&text(bytes))),
+    },
+    Parser {
+        name: "http-headers",
+        files: &["src/io/http.rs", "src/io/http/"],
+        least: 1000,
+        seeds: || {
+            texts(&[
+                "bytes 100-199/200",
+                "bytes 0-0/*",
+                "7",
+                "Fri, 21 Nov 2014 00:00:00 GMT",
+                "99999999999999999999",
+            ])
+        },
+        parse: |bytes| {
+            let text = text(bytes);
+            if let Some((first, last, size)) = parse_content_range(&text) {
+                assert!(first <= last && last < u64::MAX, "{text}: {size:?}");
+            }
+            let _ = parse_retry_after(&text, SystemTime::UNIX_EPOCH);
+        },
+    },
+    Parser {
+        name: "publisher",
+        files: &["src/verify/authenticode/publisher.rs"],
+        least: 1000,
+        seeds: || {
+            texts(&[
+                "O=Microsoft Corporation,C=US",
+                "CN=a\\, b,O=\"c\",2.5.4.5=#0c01",
+                "O=Example Provider,CN=Example",
+            ])
+        },
+        parse: |bytes| drop(text(bytes).parse::<Publisher>()),
+    },
+    Parser {
+        name: "check-report",
+        files: &["src/bake/results.rs"],
+        least: 300,
+        seeds: || {
+            texts(&[
+                r#"{"schema": "imagegen.dev/check-report/v1", "passed": false, "checked": 2, "failed": 1, "resources": [{"name": "a/b", "result": "drifted", "differences": [{"property": "x", "expected": "y", "actual": null}]}]}"#,
+            ])
+        },
+        parse: |bytes| {
+            if let Ok(report) = CheckReport::decode(bytes) {
+                drop(report.list_failures());
+            }
+        },
+    },
+    Parser {
+        name: "packer-manifest",
+        files: &[],
+        least: 300,
+        seeds: || {
+            texts(&[
+                r#"{"builds": [{"builder_type": "qemu", "artifact_id": "VM", "packer_run_uuid": "1", "files": [{"name": "a.qcow2", "size": 1}]}], "last_run_uuid": "1"}"#,
+            ])
+        },
+        parse: |bytes| drop(PackerManifest::decode(bytes)),
+    },
+    Parser {
+        name: "join-input",
+        files: &["src/join/check.rs", "src/join/kubelet.rs", "src/join/token.rs"],
+        least: 300,
+        seeds: || {
+            texts(&[
+                r#"{"endpoint": "a.example:6443", "caCertHashes": ["sha256:ab"], "name": "win-1", "labels": {"a": "b"}, "taints": ["os=windows:NoSchedule"]}"#,
+                "abcdef.0123456789abcdef\n",
+            ])
+        },
+        parse: |bytes| {
+            drop(parse_json::<JoinInput>("join.json", bytes));
+            drop(Token::parse(&text(bytes)));
+        },
+    },
+    Parser {
+        name: "checksums",
+        files: &["src/verify/checksums.rs"],
+        least: 1000,
+        seeds: || {
+            let hex = "ab".repeat(32);
+            texts(&[
+                &format!("{hex}  kubelet.exe\n{hex} *b\n"),
+                &format!("SHA256 (kubelet.exe) = {hex}\n"),
+                &format!("SHA256 hash of kubelet.exe:\r\n{hex}\r\n"),
+                &format!("Algorithm : SHA256\nHash      : {hex}\nPath      : kubelet.exe\n"),
+            ])
+        },
+        parse: |bytes| {
+            for algorithm in [PinAlgorithm::Sha256, PinAlgorithm::Sha512] {
+                let _ = checksums::find_checksum(bytes, "kubelet.exe", algorithm);
+            }
+        },
+    },
+    Parser {
+        name: "certificates",
+        files: &["src/verify/chain.rs", "src/verify/chain/"],
+        least: 300,
+        seeds: || {
+            let mut seeds = certificates();
+            seeds.push(certificate_of_sigstore());
+            seeds
+        },
+        parse: |bytes| {
+            drop(parse_roots(bytes));
+            drop(Root::from_der(bytes));
+        },
+    },
+    Parser {
+        name: "promise",
+        files: &["src/verify/keyless.rs", "src/verify/keyless/"],
+        least: 1000,
+        seeds: promises,
+        parse: |bytes| {
+            let _ = keyless::parse_promise_time(bytes);
+            let _ = keyless::verify_signature(&[7; 32], b"MAYCAQECAQE=", bytes, SIGNER, None);
+        },
+    },
+    Parser {
+        name: "sigstore",
+        files: &["src/verify/sigstore.rs"],
+        least: 40,
+        seeds: || {
+            ["message-v0.3.json", "provenance-v0.3.json"]
+                .map(|name| read(&format!("tests/fixtures/sigstore/{name}")))
+                .to_vec()
+        },
+        parse: |bytes| {
+            assert!(verify_sigstore(&[7; 32], bytes, SIGNER, None).is_err());
+            assert!(verify_attestation(&[7; 32], bytes, SIGNER, None).is_err());
+        },
+    },
+    Parser {
+        name: "signatures",
+        files: &[
+            "src/verify/cosign.rs",
+            "src/verify/minisign.rs",
+            "src/verify/openpgp.rs",
+            "src/verify/openpgp/",
+        ],
+        least: 150,
+        seeds: || {
+            let mut seeds = texts(&[
+                "-----BEGIN PGP SIGNATURE-----\n\niHUEABYIAB0=\n-----END PGP SIGNATURE-----\n",
+                "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n-----END PUBLIC KEY-----\n",
+                "untrusted comment: x\nRWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3\n",
+            ]);
+            seeds.push(Tree::embedded_manifests().get("trust/hashicorp.asc").unwrap().to_vec());
+            seeds
+        },
+        parse: |bytes| {
+            let key = text(bytes);
+            let fingerprint = "C874011F0AB405110D02105534365D9472D7468F";
+            let _ = cosign::verify_key(&[7; 32], bytes, &key);
+            let pieces = |each: &mut dyn FnMut(&[u8])| -> Result<(), ProofError> {
+                each(b"file");
+                Ok(())
+            };
+            let _ = minisign::verify_minisign(pieces, bytes, &key);
+            let _ = openpgp::verify_detached(pieces, bytes, bytes, fingerprint, 1_795_132_800);
+        },
+    },
+    Parser {
+        name: "authenticode",
+        files: &["src/verify/authenticode/"],
+        least: 300,
+        seeds: || {
+            vec![
+                pe(true),
+                pe(false),
+                catalog(),
+                b"'a'\r\n# SIG # Begin signature block\r\n# MIIF\r\n# SIG # End signature block\r\n".to_vec(),
+            ]
+        },
+        parse: |bytes| {
+            for kind in FileKind::ALL {
+                parse_signed(*kind, bytes);
+            }
+        },
+    },
+    Parser {
+        name: "zip",
+        files: &["src/verify/archive/zip/"],
+        least: 1000,
+        seeds: || vec![zip(&files())],
+        parse: |bytes| parse_archive(ArchiveFormat::Zip, bytes),
+    },
+    Parser {
+        name: "tar",
+        files: &["src/verify/archive/targz.rs"],
+        least: 1000,
+        seeds: || vec![tar_gz(&files())],
+        parse: |bytes| parse_archive(ArchiveFormat::TarGz, bytes),
+    },
+];
