@@ -3,6 +3,9 @@
 mod bundle;
 mod cluster;
 mod doctor;
+mod global;
+mod images;
+mod init;
 mod join_data;
 mod network;
 mod scripts;
@@ -12,15 +15,18 @@ mod verify;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use crate::diagnostic::ErrorClass;
-use crate::model::choice::{Format, OnError};
+use crate::model::choice::OnError;
 use crate::model::text::escape_controls;
 use crate::model::url::strip_secrets;
 
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use doctor::DoctorArgs;
+pub use global::{Global, SourceArgs};
+pub use images::{ImageFields, ImageVerb, ImagesArgs};
+pub use init::{CompletionsArgs, InitArgs, ManArgs};
 pub use join_data::JoinDataArgs;
 pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
@@ -78,47 +84,6 @@ pub fn classify_parse_error(error: &clap::Error) -> Option<ErrorClass> {
         ErrorKind::InvalidValue if given(ContextKind::InvalidValue) => Some(ErrorClass::Selection),
         _ => error.use_stderr().then_some(ErrorClass::Usage),
     }
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output and catalog")]
-pub struct Global {
-    /// Output format: `text` or `json`.
-    #[arg(long, global = true, default_value = "text", value_name = "FORMAT")]
-    pub format: Format,
-
-    /// Print only warnings and errors.
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub quiet: bool,
-
-    /// Increase verbosity.
-    #[arg(short, long, global = true, action = ArgAction::Count)]
-    pub verbose: u8,
-
-    #[command(flatten)]
-    pub sources: SourceArgs,
-}
-
-/// Files in the place of built-in ones, and beside them.
-#[derive(Debug, Default, Args)]
-pub struct SourceArgs {
-    /// Read the catalog from this directory instead of the built-in catalog.
-    #[arg(long, global = true, value_name = "DIR")]
-    pub manifests: Option<PathBuf>,
-
-    /// Directory of your own targets, one folder each; a folder with the name of a built-in target replaces it.
-    /// Repeatable.
-    #[arg(long, global = true, value_name = "DIR")]
-    pub targets: Vec<PathBuf>,
-
-    /// Directory of your own steps: files `NNN-ID.json`, the files that they name, and the folder `templates`; a step
-    /// with the id of a built-in step replaces it. Repeatable.
-    #[arg(long, global = true, value_name = "DIR")]
-    pub steps: Vec<PathBuf>,
-
-    /// Directory of your own component files `NAME.json`, beside those of the catalog. Repeatable.
-    #[arg(long, global = true, value_name = "DIR")]
-    pub component_files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -208,6 +173,20 @@ pub enum Command {
   imagegen pin kube-log-runner 1.36.4 --manifests catalog --from kube-log-runner.exe \\
       --source 'https://dl.k8s.io/release/v1.36.4/bin/windows/amd64/kube-log-runner.exe.sha256 (checked with cosign)'")]
     Pin(PinArgs),
+    /// Write an image definition, after a few questions
+    #[command(after_help = "Examples:
+  imagegen init
+  imagegen init --target host --k8s 1.36 --out node.json")]
+    Init(InitArgs),
+    /// Print the completions of a shell
+    #[command(after_help = "Examples:
+  imagegen completions bash > /etc/bash_completion.d/imagegen
+  imagegen completions powershell >> $PROFILE")]
+    Completions(CompletionsArgs),
+    /// Write the manual pages
+    #[command(after_help = "Example:
+  imagegen man --out man && man man/imagegen-build.1")]
+    Man(ManArgs),
     /// Print the JSON schema of a file or output
     #[command(after_help = "Examples:
   imagegen schema                list the schemas
@@ -215,7 +194,7 @@ pub enum Command {
     Schema(SchemaArgs),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Workspace")]
 pub struct WorkspaceArgs {
     /// Directory of the workspace [default: imagegen-out/TARGET-WINDOWS-k8s-VERSION].
@@ -227,7 +206,7 @@ pub struct WorkspaceArgs {
     pub force: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Lock")]
 pub struct LockUseArgs {
     /// Fail if the lockfile is missing or out of date.
@@ -243,8 +222,10 @@ pub struct LockUseArgs {
     pub ignore_lock: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct BuildArgs {
+    #[command(flatten)]
+    pub images: ImagesArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]
@@ -270,8 +251,10 @@ pub struct BuildArgs {
     pub network: NetworkArgs,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct RenderArgs {
+    #[command(flatten)]
+    pub images: ImagesArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]
@@ -282,8 +265,10 @@ pub struct RenderArgs {
     pub workspace: WorkspaceArgs,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct PlanArgs {
+    #[command(flatten)]
+    pub images: ImagesArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]
@@ -296,8 +281,10 @@ pub struct PlanArgs {
     pub state: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct LockArgs {
+    #[command(flatten)]
+    pub images: ImagesArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
 
@@ -356,6 +343,12 @@ pub enum ListWhat {
     Variables,
     /// Steps that make the machine, in their order
     Steps,
+    /// Images of a definition or of a folder of definitions: the matrix of a pipeline
+    Images {
+        /// Image definition, or a folder of them [default: imagegen.json in the working folder].
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
     /// Rules: combinations that are refused, rules of the machine model, codes of errors and warnings
     Rules,
     /// Components; with a name, the versions and pins of the component

@@ -4,6 +4,8 @@
 mod build_time;
 mod cluster;
 mod definition;
+mod draft;
+mod images;
 mod inputs;
 mod join;
 mod lockfile;
@@ -31,6 +33,8 @@ use crate::model::version::Version;
 use crate::render::{self, RenderError};
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use definition::{DefinedImage, DefinitionName, list_images, load_image};
+pub use draft::draft_definition;
+pub use images::{SeveralFailed, choose_images, select_image, workspace_path};
 pub use inputs::{NamedPolicy, apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
 pub use join::{read_join_input, read_places, read_secrets};
 pub use lockfile::{

@@ -3,10 +3,12 @@
 mod downloads;
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::diagnostic::{InternalError, Result};
 use crate::model::choice::Format;
@@ -31,6 +33,16 @@ pub struct Printer {
     pub verbosity: Verbosity,
     color: bool,
     terminal: bool,
+    images: Mutex<ImageResults>,
+}
+
+/// Results of a verb that works on several images.
+#[derive(Debug, Default)]
+struct ImageResults {
+    /// The image whose result comes next, if there are several.
+    current: Option<String>,
+    /// JSON results by image.
+    values: Map<String, Value>,
 }
 
 impl Printer {
@@ -38,7 +50,7 @@ impl Printer {
     #[must_use]
     pub fn new(format: Format, verbosity: Verbosity, no_color: bool) -> Self {
         let terminal = io::stderr().is_terminal();
-        Self { format, verbosity, color: terminal && !no_color, terminal }
+        Self { format, verbosity, color: terminal && !no_color, terminal, images: Mutex::default() }
     }
 
     /// A result: one JSON value, or the text.
@@ -46,7 +58,49 @@ impl Printer {
     /// # Errors
     /// stdout is closed for another reason than that its reader has read enough.
     pub fn print_result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
-        Self::write_result(&mask_text(&self.format_result(value, text)))
+        let Some(image) = self.current_image() else {
+            return Self::write_result(&mask_text(&self.format_result(value, text)));
+        };
+        match self.format {
+            Format::Json => {
+                let value = serde_json::to_value(value).unwrap_or_default();
+                self.lock_images().values.insert(image, value);
+                Ok(())
+            }
+            Format::Text => {
+                let text = || format!("# {image}\n{}\n", text());
+                Self::write_result(&mask_text(&self.format_result(value, text)))
+            }
+        }
+    }
+
+    /// What follows is about this image. Of several images, a result has a title in text, and JSON is one object.
+    pub fn start_image(&self, name: &str, several: bool) {
+        self.lock_images().current = several.then(|| name.to_owned());
+    }
+
+    /// Prints the JSON results of several images as one object.
+    ///
+    /// # Errors
+    /// As [`Printer::print_result`].
+    pub fn finish_images(&self) -> Result<()> {
+        let Some(_) = self.lock_images().current.take() else { return Ok(()) };
+        match self.format {
+            Format::Json => {
+                let values = std::mem::take(&mut self.lock_images().values);
+                self.print_result(&values, String::new)
+            }
+            Format::Text => Ok(()),
+        }
+    }
+
+    fn current_image(&self) -> Option<String> {
+        self.lock_images().current.clone()
+    }
+
+    /// A thread that panicked while it printed leaves a value that is whole.
+    fn lock_images(&self) -> MutexGuard<'_, ImageResults> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A result that is secret itself and that the user asked for.

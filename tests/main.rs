@@ -30,6 +30,7 @@ mod first_use;
 mod fuzz;
 mod guest_static;
 mod host;
+mod images;
 mod join;
 mod join_data;
 mod life;

@@ -10,9 +10,9 @@ use crate::model::url::{HttpUrl, ProxyUrl};
 use crate::model::value::{Sha256, Sha512};
 use crate::model::version::Version;
 
-use super::{LockUseArgs, SelectionArgs};
+use super::{ImagesArgs, LockUseArgs, SelectionArgs};
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Network")]
 pub struct NetworkArgs {
     /// Directory of downloaded files [default: imagegen/store in the user's cache directory].
@@ -55,8 +55,10 @@ fn parse_grant(text: &str) -> Result<HeaderGrant, String> {
 }
 
 /// Flags of verbs that download for a plan.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct OnlineArgs {
+    #[command(flatten)]
+    pub images: ImagesArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]

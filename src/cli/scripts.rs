@@ -8,7 +8,7 @@ use crate::model::url::HttpUrl;
 
 use super::PolicyArgs;
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct OwnScriptsArgs {
     /// Folder of guest scripts (`imagegen scripts export`): the original scripts, signed or unsigned, or modified
     /// scripts whose digest is given by `--override scripts/PATH.sha256=HEX`.

@@ -14,7 +14,7 @@ use crate::model::value::{ImageReference, NoProxy, Registry, ValueError};
 use crate::model::version::Version;
 
 /// The selection of an image. Flags override the image definition.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Selection")]
 pub struct SelectionArgs {
     /// Image definition, or a folder of them; `FILE#NAME` is one of several images [default: imagegen.json in the

@@ -1,5 +1,6 @@
 //! The only modules that touch the world.
 
+pub mod ask;
 pub mod clock;
 pub mod exec;
 pub mod fs;

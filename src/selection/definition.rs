@@ -67,6 +67,13 @@ impl DefinedImage {
         self.path.with_extension("lock.json")
     }
 
+    /// What `--config` names it by.
+    #[must_use]
+    pub fn config(&self) -> String {
+        let path = self.path.display();
+        if self.several { format!("{path}#{}", self.name) } else { path.to_string() }
+    }
+
     /// The folder to which paths in the definition are relative.
     #[must_use]
     pub fn folder(&self) -> &Path {

@@ -3,14 +3,15 @@
 mod steps;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::{OwnFile, Tree, sha256_hex};
+use crate::model::selection::ImageDefinition;
 
-use super::{DefinitionName, load_image, read_input_tree, read_trees};
+use super::{DefinedImage, DefinitionName, list_images, load_image, read_input_tree, read_trees};
 
 /// Files by their path in a tree.
 type OwnFiles = BTreeMap<String, OwnFile>;
@@ -22,10 +23,30 @@ struct Folder {
     path: PathBuf,
 }
 
-/// Folders of one kind: those of the definition, then those of the flags.
-fn list_folders(flag: &'static str, beside: &Path, defined: &[String], given: &[PathBuf]) -> Vec<Folder> {
-    let defined = defined.iter().map(|path| beside.join(path));
-    defined.chain(given.iter().cloned()).map(|path| Folder { flag, path }).collect()
+/// Folders of one kind: those of the definitions, then those of the flags.
+fn list_folders(
+    flag: &'static str,
+    images: &[DefinedImage],
+    field: impl Fn(&ImageDefinition) -> &Vec<String>,
+    given: &[PathBuf],
+) -> Vec<Folder> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    let defined =
+        images.iter().flat_map(|image| field(&image.definition).iter().map(|path| image.folder().join(path)));
+    for path in defined.chain(given.iter().cloned()) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths.into_iter().map(|path| Folder { flag, path }).collect()
+}
+
+/// The named image. A verb that is about no image in particular gets what all of them bring.
+fn find_images(name: DefinitionName<'_>) -> Result<Vec<DefinedImage>> {
+    if name.image.is_some() || name.config.is_some() {
+        return Ok(vec![load_image(name)?]);
+    }
+    list_images(None)
 }
 
 /// The trees with the folders of the flags, and of an image definition if the verb has one.
@@ -34,20 +55,18 @@ fn list_folders(flag: &'static str, beside: &Path, defined: &[String], given: &[
 /// A directory cannot be read, or holds a file that has no place there.
 pub fn read_sources(sources: &SourceArgs, image: Option<DefinitionName<'_>>) -> Result<Trees> {
     let mut trees = read_trees(sources.manifests.as_deref())?;
-    let image = image.map(load_image).transpose()?;
-    let beside = image.as_ref().map(|image| image.folder().to_owned()).unwrap_or_default();
-    let defined = image.map(|image| image.definition).unwrap_or_default();
-    for folder in list_folders("--targets", &beside, &defined.targets, &sources.targets) {
+    let images = image.map(find_images).transpose()?.unwrap_or_default();
+    for folder in list_folders("--targets", &images, |it| &it.targets, &sources.targets) {
         let files = read_targets(&folder)?;
         // A target is its whole folder: no file of a built-in one remains.
         let is_replaced = |path: &str| folder_of(path).is_some_and(|name| has_folder(&files, name));
         trees.packer = trees.packer.lay_over(files.clone(), is_replaced);
     }
-    for folder in list_folders("--steps", &beside, &defined.steps, &sources.steps) {
+    for folder in list_folders("--steps", &images, |it| &it.steps, &sources.steps) {
         trees.provisioners = steps::lay_steps(trees.provisioners, &folder)?;
     }
     for folder in
-        list_folders("--component-files", &beside, &defined.component_files, &sources.component_files)
+        list_folders("--component-files", &images, |it| &it.component_files, &sources.component_files)
     {
         trees.catalog = trees.catalog.with_components(read_components(&folder)?);
     }

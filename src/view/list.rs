@@ -1,6 +1,7 @@
 //! What the catalog knows, as rows.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -10,6 +11,7 @@ use crate::diagnostic::Result;
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
 use crate::render;
+use crate::selection::{list_images, workspace_path};
 
 use crate::catalog::Trees;
 
@@ -26,6 +28,7 @@ pub fn list_entries(what: &ListWhat, trees: &Trees) -> Result<Rows> {
         ListWhat::Features => list_features(&trees.catalog),
         ListWhat::Variables => list_variables(trees),
         ListWhat::Steps => list_steps(trees),
+        ListWhat::Images { config } => list_defined_images(config.as_deref()),
         ListWhat::Rules => list_rules(trees),
         ListWhat::Components { name: None } => list_components(&trees.catalog),
         ListWhat::Components { name: Some(name) } => list_versions(&trees.catalog, name),
@@ -153,6 +156,23 @@ fn list_steps(trees: &Trees) -> Result<Rows> {
             "when": step.when, "resources": step.resources.len(),
         });
         (value, format!("{:<20} {}", step.id, step.summary))
+    });
+    Ok(rows.collect())
+}
+
+/// What a pipeline needs to build each image by itself.
+fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
+    let rows = list_images(config)?.into_iter().map(|image| {
+        let definition = &image.definition;
+        let value = json!({
+            "name": image.name, "config": image.config(), "target": definition.target,
+            "windows": definition.windows, "kubernetes": definition.kubernetes,
+            "lock": image.lock_path().display().to_string(),
+            "workspace": workspace_path(&image.name).display().to_string(),
+        });
+        let text = |field: &Option<String>| field.clone().unwrap_or_else(|| "-".to_owned());
+        let (target, windows) = (text(&definition.target), text(&definition.windows));
+        (value, format!("{:<28} {target:<12} {windows:<8} {}", image.name, text(&definition.kubernetes)))
     });
     Ok(rows.collect())
 }

@@ -1,0 +1,52 @@
+//! `imagegen init`, `imagegen completions` and `imagegen man`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::Shell;
+
+use crate::model::choice::HostAccess;
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Target of the build (`imagegen list targets`).
+    #[arg(long)]
+    pub target: Option<String>,
+
+    /// Kubernetes version: `1.20`, `1.20.0` or `stable`.
+    #[arg(long, value_name = "VERSION")]
+    pub k8s: Option<String>,
+
+    /// Windows release (`imagegen list windows`).
+    #[arg(long, value_name = "RELEASE")]
+    pub windows: Option<String>,
+
+    /// Pod network (`imagegen list networks`).
+    #[arg(long, value_name = "NETWORK")]
+    pub cni: Option<String>,
+
+    /// How agents access the host: `hostprocess`, `wins` or `services`.
+    #[arg(long, value_name = "ACCESS")]
+    pub host_access: Option<HostAccess>,
+
+    /// Image definition to write; a file that is there is never replaced.
+    #[arg(long, value_name = "FILE", default_value = "imagegen.json", help_heading = "Output")]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell of the completions.
+    pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Folder to write, a page for each verb.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// Replace the folder; files that imagegen did not write, or that were changed, are never replaced.
+    #[arg(long)]
+    pub force: bool,
+}

@@ -1,0 +1,40 @@
+//! `imagegen completions` and `imagegen man`.
+
+use std::collections::BTreeMap;
+
+use clap::{Command, CommandFactory as _};
+use clap_mangen::Man;
+
+use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::diagnostic::{InternalError, Result};
+use crate::io::fs;
+use crate::ui::Printer;
+
+pub(super) fn run_completions(args: &CompletionsArgs, printer: &Printer) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "imagegen", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    printer.print_result(&script, || script.clone())
+}
+
+pub(super) fn run_man(args: &ManArgs, printer: &Printer) -> Result<()> {
+    let mut pages = BTreeMap::new();
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    add_pages(&command, "imagegen", &mut pages)?;
+    fs::place_directory(&args.out, &pages, &[], &[], args.force)?;
+    printer.print_result(&pages.keys().collect::<Vec<_>>(), || format!("{}\n", args.out.display()))
+}
+
+/// A page for the command, and one for each below it: `imagegen-store-add.1`.
+fn add_pages(command: &Command, name: &str, pages: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
+    let mut page = Vec::new();
+    let named = command.clone().name(name.to_owned());
+    Man::new(named).render(&mut page).map_err(|error| InternalError(format!("writing {name}.1: {error}")))?;
+    pages.insert(format!("{name}.1"), page);
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
+    {
+        add_pages(below, &format!("{name}-{}", below.get_name()), pages)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! `imagegen init`.
+
+use crate::cli::{InitArgs, SourceArgs};
+use crate::diagnostic::{InputError, Result};
+use crate::io::fs;
+use crate::model::json;
+use crate::selection::{draft_definition, read_sources};
+use crate::ui::Printer;
+
+pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    if fs::read_if_exists(&args.out)?.is_some() {
+        let message = format!("{} is there already", args.out.display());
+        return Err(InputError::new(message, "move it away, or choose another `--out FILE`").into());
+    }
+    let trees = read_sources(sources, None)?;
+    let (definition, plan) = draft_definition(args, &trees, printer)?;
+    fs::write_file(&args.out, json::format_json(&definition).as_bytes())?;
+    let file = args.out.display();
+    let config =
+        if file.to_string() == "imagegen.json" { String::new() } else { format!(" --config {file}") };
+    printer
+        .print_note(&format!("next: imagegen plan{config}, imagegen lock{config}, imagegen build{config}"));
+    for missing in &plan.missing {
+        printer.print_note(&format!("a bake needs {}: {}", missing.names.join(" or "), missing.description));
+    }
+    printer.print_result(&definition, || format!("{file}\n"))
+}

@@ -1,0 +1,88 @@
+//! `imagegen init`: an image definition from a few answers.
+
+use std::collections::BTreeMap;
+
+use crate::catalog::Trees;
+use crate::cli::InitArgs;
+use crate::diagnostic::{InputError, Result};
+use crate::io::ask;
+use crate::model::plan::Plan;
+use crate::model::selection::{ImageDefinition, Note};
+use crate::render::load_target;
+use crate::ui::Printer;
+
+use super::resolve_plan;
+
+/// What each field decides, for people who edit the file.
+const NOTES: &[(&str, &str)] = &[
+    ("target", "where the image is built: `imagegen list targets`"),
+    ("kubernetes", "a line (`1.36`), a release (`1.36.4`) or `stable`: `imagegen list kubernetes`"),
+    ("windows", "`imagegen list windows`"),
+    ("cni", "pod network whose programs are in the image: `imagegen list networks`"),
+    ("hostAccess", "how agents reach the host: `hostprocess`, `wins` or `services`"),
+];
+
+/// A definition with every answer written out, and its plan. Without a terminal, defaults stand for answers.
+///
+/// # Errors
+/// No target is named and nobody can be asked, or the answers make no plan.
+pub fn draft_definition(
+    args: &InitArgs,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<(ImageDefinition, Plan)> {
+    let targets = trees.packer.list_folders("targets");
+    let asks = ask::is_terminal();
+    let target = match &args.target {
+        Some(target) => target.clone(),
+        None if asks => ask_target(&targets, trees, printer)?,
+        None => {
+            let message = "there is no terminal to ask for the target";
+            return Err(InputError::new(
+                message,
+                format!("add `--target {}`", targets.join("` or `--target ")),
+            )
+            .into());
+        }
+    };
+    let question = |name: &str, given: Option<&str>, default: &str| match given {
+        Some(given) => given.to_owned(),
+        None if asks => ask::ask_line(&format!("{name} [{default}]: ")).unwrap_or_else(|| default.to_owned()),
+        None => default.to_owned(),
+    };
+    let mut draft = ImageDefinition { target: Some(target), ..ImageDefinition::default() };
+    draft.kubernetes = Some(question("Kubernetes version", args.k8s.as_deref(), "stable"));
+    // Defaults of what follows depend on the line.
+    let chosen = resolve_plan(&draft, trees)?;
+    draft.windows = Some(question("Windows release", args.windows.as_deref(), &chosen.windows.release));
+    draft.cni = Some(question("pod network", args.cni.as_deref(), &chosen.network.name));
+    draft.host_access = args.host_access;
+    let plan = resolve_plan(&draft, trees)?;
+    draft.host_access = Some(plan.host_access);
+    if args.k8s.is_none() && draft.kubernetes.as_deref() == Some("stable") {
+        draft.kubernetes = Some(plan.line.minor.to_string());
+    }
+    draft.note = Some(Note::Fields(write_notes(&plan)));
+    Ok((draft, plan))
+}
+
+fn ask_target(targets: &[String], trees: &Trees, printer: &Printer) -> Result<String> {
+    for name in targets {
+        printer.print_note(&format!("{name:<12} {}", load_target(&trees.packer, name)?.title));
+    }
+    let default = targets.first().map_or("", String::as_str);
+    Ok(ask::ask_line(&format!("target [{default}]: ")).unwrap_or_else(|| default.to_owned()))
+}
+
+fn write_notes(plan: &Plan) -> BTreeMap<String, String> {
+    let mut notes: BTreeMap<String, String> =
+        NOTES.iter().map(|(field, note)| ((*field).to_owned(), (*note).to_owned())).collect();
+    let missing: Vec<String> = plan.missing.iter().map(|missing| missing.names.join(" or ")).collect();
+    let needs =
+        if missing.is_empty() { String::new() } else { format!("; a bake needs {}", missing.join(", ")) };
+    notes.insert(
+        "variables".to_owned(),
+        format!("values of the target, never secrets: `imagegen explain NAME`{needs}"),
+    );
+    notes
+}
