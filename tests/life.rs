@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use imagegen::catalog::Trees;
-use imagegen::guest::format_plan;
+use imagegen::guest::{collect_facts, format_plan};
 use imagegen::model::plan::Plan;
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::version::{Version, VersionRange};
@@ -542,6 +542,78 @@ fn the_pause_image_is_on_the_node_or_the_plan_says_why_not() {
     let mirrors =
         serde_json::from_value(json!({"registry.k8s.io": ["https://mirror.example"]})).expect("mirrors");
     assert!(!warned(&ImageDefinition { mirrors, ..mirror }));
+}
+
+/// What nobody pinned cannot be baked: the plan says what a user must bring, or what proves it.
+#[test]
+fn plans_say_what_a_user_must_bring() {
+    let trees = read_trees(None).expect("the catalog");
+    for (minor, component, version, cni, wanted) in [
+        ("1.30", "csi-proxy", Some("1.2.1"), None, "--override csi-proxy.sha256="),
+        (
+            "1.30",
+            "windows-container-networking",
+            None,
+            Some("sdnbridge"),
+            "--override windows-container-networking.sha256=",
+        ),
+        (
+            "1.30",
+            "windows-container-networking",
+            None,
+            Some("sdnoverlay"),
+            "--override windows-container-networking.sha256=",
+        ),
+        ("1.20.0", "wins", None, None, "imagegen lock"),
+    ] {
+        let components = version
+            .map(|version| (component.to_owned(), version.parse().expect("a version")))
+            .into_iter()
+            .collect();
+        let cni = cni.map(str::to_owned);
+        let plan = resolve_plan(&ImageDefinition { components, cni, ..select("azure", minor) }, &trees);
+        let plan = plan.unwrap_or_else(|error| panic!("{component}: {error:#}"));
+        let warning = plan.warnings.iter().find(|it| it.id == "unpinned" && it.subject == component);
+        assert!(warning.is_some_and(|it| it.message.contains(wanted)), "{component}: {:?}", plan.warnings);
+    }
+}
+
+/// An unknown name is false in `{% if %}` without a word: every name there is a fact, or one of the template's own.
+#[test]
+fn conditions_of_templates_name_facts() {
+    let trees = read_trees(None).expect("the catalog");
+    let plan = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
+    let parse = |name: &str| serde_json::from_slice(trees.provisioners.get(name).expect(name)).expect(name);
+    let flags = trees.catalog.load_flags().expect("flags");
+    let facts = collect_facts(&plan, &plan.situation(), &flags, parse("paths.json"), parse("sddl.json"))
+        .expect("facts");
+    let condition = regex_lite::Regex::new(r"\{%-?\s*(?:el)?if\s+(.*?)\s*-?%\}").expect("a pattern");
+    let own = regex_lite::Regex::new(r"\{%-?\s*(?:set|for)\s+([A-Za-z_]+)").expect("a pattern");
+    let word = regex_lite::Regex::new(r#""[^"]*"|'[^']*'|[A-Za-z_][A-Za-z0-9_.]*"#).expect("a pattern");
+    let mut seen = 0;
+    let mut unknown = Vec::new();
+    for (name, bytes) in trees.provisioners.files().into_iter().filter(|(name, _)| !name.ends_with(".md")) {
+        let Ok(content) = String::from_utf8(bytes) else { continue };
+        let own: BTreeSet<&str> =
+            own.captures_iter(&content).map(|found| found.get(1).expect("a name").as_str()).collect();
+        for found in condition.captures_iter(&content) {
+            for word in word.find_iter(&found[1]).map(|found| found.as_str()) {
+                let first = word.split('.').next().unwrap_or_default();
+                let is_literal = word.starts_with(['"', '\''])
+                    || ["and", "or", "not", "in", "is", "loop"].contains(&first);
+                // An entry of `each`, and a variable of the template.
+                if is_literal || first == "item" || own.contains(first) {
+                    continue;
+                }
+                seen += 1;
+                if facts.pointer(&format!("/{}", word.replace('.', "/"))).is_none() {
+                    unknown.push(format!("{name}: {word}"));
+                }
+            }
+        }
+    }
+    assert!(seen >= 20, "{seen}");
+    assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }
 
 /// A fact without a source that a reader can open is an opinion.

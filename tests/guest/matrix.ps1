@@ -331,4 +331,27 @@ function Test-Fact {
     Assert-Throw -Name 'a pending restart stops features' -Block {
         Set-Feature -Name 'Containers' -Installed $true
     }
+    Set-ServiceFailure -Name 'one' -ResetSeconds 900 -Actions @(@{ action = 'restart'; delaySeconds = 60 })
+    $binary = Get-RegistryValue -Key (Get-ServiceKey -Name 'one') -Name 'FailureActions'
+    $found = ConvertFrom-FailureAction -Hex $binary.data
+    $told = "$($found.resetSeconds) $($found.actions[0].action) $($found.actions[0].delaySeconds)"
+    $holds = $told -eq '900 restart 60'
+    Assert-That -Name 'recovery actions are bytes of the registry' -Holds $holds -Detail $told
+    Set-ServiceFailureFlag -Name 'one' -Flag $true
+    $flag = Get-RegistryValue -Key (Get-ServiceKey -Name 'one') -Name 'FailureActionsOnNonCrashFailures'
+    $holds = $flag.kind -eq 'DWord' -and $flag.data -eq 1
+    Assert-That -Name 'an error code is a failure where the flag is set' -Holds $holds -Detail $flag
+    $digest = "sha256:$('d' * 64)"
+    $arguments = @('--config', 'C:\k\crictl.yaml', 'pull', "r.example/x:1@$digest")
+    $null = Invoke-Program -Program 'C:\k\crictl.exe' -Arguments $arguments
+    $found = Get-Simulation -Area 'images' -Name "r.example/x@$digest"
+    $tagged = Get-Simulation -Area 'images' -Name 'r.example/x:1'
+    $holds = $null -ne $found -and $null -eq $tagged
+    Assert-That -Name 'a pull by digest keeps no tag' -Holds $holds -Detail $tagged
+    $arguments = @('-n', 'k8s.io', 'images', 'tag', '--force', "r.example/none@$digest", 'r.example/none:1')
+    $tagged = Invoke-Program -Program 'C:\k\ctr.exe' -Arguments $arguments
+    Assert-That -Name 'a name that is not there cannot be tagged' -Holds ($tagged.exitCode -ne 0)
+    $nat = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body '{"Name":"nat","Type":"NAT"}'
+    $holds = $nat.Subnets[0].GatewayAddress -eq '172.20.0.1'
+    Assert-That -Name 'Windows chooses the addresses of a nat network' -Holds $holds -Detail $nat
 }

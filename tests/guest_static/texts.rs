@@ -7,6 +7,7 @@ use super::assert_none;
 use super::rules::syntax;
 use super::script::{Script, known, root, scripts_below};
 use super::traps::{collisions, defaults, drives, loads, members, preferences, quoted_values, visibility};
+use crate::support::Test;
 
 const FOLDERS: [&str; 3] = ["provisioners", "tests/guest", "manifests/cluster"];
 
@@ -134,11 +135,40 @@ fn every_function_is_defined_where_it_is_called() {
     assert_none(&visibility(&simulated));
 }
 
+/// What nodes run out of user-data: a script, and the part of a message that is one.
+fn user_data() -> Vec<Script> {
+    let said = |form: &str| {
+        let test = Test::new().env("T", "abcdef.0123456789abcdef");
+        let test =
+            test.line("join-data --k8s 1.36.4 --endpoint api.example.com:6443 --token-env T --ca-cert-hash");
+        let hash = format!("sha256:{}", "a".repeat(64));
+        test.args([hash.as_str()]).line("--as").args([form]).line("--signed-scripts").succeeds().stdout
+    };
+    let script = said("ps1");
+    let (head, script) = script.split_once('\n').unwrap();
+    assert_eq!(head, "#ps1_sysnative");
+    let message = said("mime");
+    let part = message.split("filename=\"join.ps1\"\n\n").nth(1).unwrap();
+    let part = part.split("\n--imagegen-").next().unwrap();
+    [("join-data.ps1", script), ("join-data.mime", part)]
+        .map(|(name, text)| Script::new(name, format!("{}\n", text.trim_end())))
+        .into()
+}
+
+/// A script that is missing ends user-data with an error, so each part stops at its first one.
+#[test]
+fn user_data_stops_at_its_first_error() {
+    for script in user_data() {
+        assert!(script.text.starts_with("$ErrorActionPreference = 'Stop'\n"), "{}", script.text);
+        assert!(script.text.ends_with("exit $LASTEXITCODE\n"), "{}", script.text);
+    }
+}
+
 #[test]
 fn no_text_of_powershell_has_a_trap_of_5_1() {
     let known = known(&[]);
-    let texts = texts();
-    let kinds = [".hcl", ".md", ".yml", ".json"];
+    let texts: Vec<Script> = texts().into_iter().chain(user_data()).collect();
+    let kinds = [".hcl", ".md", ".yml", ".json", ".ps1", ".mime"];
     for kind in kinds {
         assert!(texts.iter().any(|script| script.name.contains(kind)), "no text in {kind}");
     }
