@@ -252,7 +252,8 @@ fn references_lead_somewhere() {
             let volumes: BTreeSet<&str> =
                 spec["volumes"].as_array().into_iter().flatten().filter_map(|v| v["name"].as_str()).collect();
             let mut mounted = BTreeSet::new();
-            for container in spec["containers"].as_array().expect("containers") {
+            let first = spec["initContainers"].as_array().into_iter().flatten();
+            for container in first.chain(spec["containers"].as_array().expect("containers")) {
                 mounted.extend(
                     container["volumeMounts"]
                         .as_array()

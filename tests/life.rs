@@ -600,7 +600,7 @@ fn conditions_of_templates_name_facts() {
             for word in word.find_iter(&found[1]).map(|found| found.as_str()) {
                 let first = word.split('.').next().unwrap_or_default();
                 let is_literal = word.starts_with(['"', '\''])
-                    || ["and", "or", "not", "in", "is", "loop"].contains(&first);
+                    || ["and", "or", "not", "in", "is", "loop", "starting_with", "pat"].contains(&first);
                 // An entry of `each`, and a variable of the template.
                 if is_literal || first == "item" || own.contains(first) {
                     continue;
