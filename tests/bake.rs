@@ -4,6 +4,8 @@
 mod aws;
 mod gcp;
 mod media;
+mod oci;
+mod openstack;
 mod proxmox;
 mod qemu;
 mod vsphere;
@@ -415,6 +417,12 @@ fn cloud(log: &str) {
         .find(|body| body.contains("Microsoft.Compute/virtualMachines"))
         .expect("a deployment");
     assert!(machine.contains("2019-datacenter-core-smalldisk-g2"), "{machine}");
+}
+
+/// What a simulated cloud was asked for.
+pub fn read_requests(log: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(log).expect("requests");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 /// What went over WinRM: the payload as it is in the workspace, few commands, little traffic.

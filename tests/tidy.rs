@@ -132,6 +132,10 @@ fn has_word(text: &str, word: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
 }
 
+/// Names of the Open Container Initiative, which a cloud has as well.
+const CONTAINER_STANDARD: &[&str] =
+    &["vnd.oci.", "oci layout", "oci-layout", "io::oci", "mod oci;", "oci::self", "oci::authorize_image"];
+
 /// Targets are data: neither the program nor the engine nor a template names one, nor its builder or plugins.
 /// Left out are `packer/targets`, which are the targets; Markdown, which tells of them; sources of facts, which
 /// are addresses; and templates that are one component's data.
@@ -161,8 +165,10 @@ fn no_code_names_a_target() {
             }
             let text = String::from_utf8(bytes).expect("UTF-8").to_lowercase();
             for line in text.lines().filter(|line| !line.contains("https://")) {
+                let of_target =
+                    CONTAINER_STANDARD.iter().fold(line.to_owned(), |line, name| line.replace(name, ""));
                 for word in &words {
-                    assert!(!has_word(line, word), "{folder}/{path} names the target {word}: {line}");
+                    assert!(!has_word(&of_target, word), "{folder}/{path} names the target {word}: {line}");
                 }
             }
             checked += 1;

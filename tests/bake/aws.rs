@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::targets::executed_versions;
 use crate::support::{Test, needs};
 
-use super::{assert_absent, guest, simulated_command, simulation, with_packer_for};
+use super::{assert_absent, guest, read_requests, simulated_command, simulation, with_packer_for};
 
 const PLAN: &str = "plan --target aws --k8s 1.36.4 --windows 2022 --var region=eu-central-1";
 const READY: &str = "build --target aws --k8s 1.36.4 --windows 2022 --out o --var region=eu-central-1";
@@ -64,8 +64,7 @@ struct Requests(Vec<Value>);
 
 impl Requests {
     fn read(log: &Path) -> Self {
-        let text = fs::read_to_string(log).expect("requests");
-        Self(text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
+        Self(read_requests(log))
     }
 
     /// The first request of an action of EC2.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::Test;
 use crate::support::targets::executed_versions;
 
-use super::{assert_absent, guest, simulated_command, simulation};
+use super::{assert_absent, guest, read_requests, simulated_command, simulation};
 
 const PLAN: &str = "plan --target gcp --k8s 1.36.4 --windows 2022 --var project_id=example-project --var zone=europe-west3-a";
 const READY: &str = "build --target gcp --k8s 1.36.4 --windows 2022 --out o --var project_id=example-project \
@@ -66,8 +66,7 @@ fn the_real_packer_bakes_an_image() {
 }
 
 fn check_requests(image: &str, log: &Path) {
-    let text = fs::read_to_string(log).expect("requests");
-    let requests: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let requests = read_requests(log);
     let find = |method: &str, end: &str| {
         let is_it = |request: &&Value| {
             let path = request["path"].as_str().unwrap_or_default().split('?').next().unwrap_or_default();

@@ -41,7 +41,16 @@ CLOUDS = {
         "fake": "fakegce.py", "log": "gce.jsonl", "user": "packer", "python": sys.executable,
         "hosts": ["*.googleapis.com"],
         # Credentials of another account, which must not be used.
-        "environment": {"GOOGLE_APPLICATION_CREDENTIALS": "/nonexistent/foreign.json"}}}
+        "environment": {"GOOGLE_APPLICATION_CREDENTIALS": "/nonexistent/foreign.json"}},
+    "oci": {
+        "fake": "fakeoci.py", "log": "oci.jsonl", "user": "opc", "python": sys.executable,
+        "hosts": ["*.eu-frankfurt-1.oraclecloud.com"], "environment": {}},
+    "openstack": {
+        "fake": "fakeopenstack.py", "log": "openstack.jsonl", "user": "Admin", "python": sys.executable,
+        "hosts": ["cloud.example.com"],
+        "environment": {
+            "OS_CLOUD": "foreign", "OS_AUTH_URL": "https://foreign.example.com/v3", "OS_USERNAME": "foreign",
+            "OS_PASSWORD": "fake-password-of-another-cloud"}}}
 
 
 def main():
