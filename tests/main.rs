@@ -38,6 +38,7 @@ mod lockfile;
 mod machine;
 mod manifests;
 mod matrix;
+mod memory;
 mod mirror;
 mod own_content;
 mod packer;

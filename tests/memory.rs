@@ -1,0 +1,98 @@
+//! Memory stays flat whatever the size of what a verb reads: measured as the peak of the process, for each verb that
+//! reads foreign bytes.
+
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::process::Command;
+
+use crate::authenticode::workshop::{pe, workshop};
+use crate::support::{Test, program};
+
+/// Bytes of the files that are read.
+const SIZE: u64 = 400 << 20;
+/// The program itself takes some 50 MiB with its catalog; what is read whole has at most 64 MiB.
+const MOST: u64 = 128 << 20;
+
+/// A file with this beginning that is zeros from there on and takes no room on the disk.
+fn write_sparse(path: &Path, head: &[u8], size: u64) {
+    let mut file = File::create(path).expect("file");
+    file.write_all(head).expect("head");
+    file.set_len(size).expect("size");
+    file.seek(SeekFrom::End(0)).expect("end");
+}
+
+/// Exit code and peak of resident memory in bytes.
+fn measure(test: &Test, line: &str) -> (i32, u64, String) {
+    let script = "import resource, subprocess, sys\n\
+                  code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n\
+                  print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
+    let mut command = Command::new("python3");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_imagegen")]).args(line.split_whitespace());
+    command.current_dir(&test.folder).env_clear().env("HOME", &test.folder).env("PATH", "/usr/bin:/bin");
+    let output = command.output().expect("python3");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut numbers = told.split_whitespace().map(|number| number.parse::<i64>().expect("a number"));
+    let code = i32::try_from(numbers.next().expect("code")).expect("code");
+    let peak = u64::try_from(numbers.next().expect("peak")).expect("peak") * 1024;
+    (code, peak, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_what_is_read() {
+    if program("python3").is_none() {
+        return;
+    }
+    let test = Test::new();
+    let path = |name: &str| test.folder.join(name);
+    write_sparse(&path("big.bin"), b"", SIZE);
+    write_sparse(&path("big.exe"), &pe(true), SIZE);
+    write_sparse(&path("big.ps1"), b"'a'\r\n", SIZE);
+    write_sparse(&path("big.msi"), &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], SIZE);
+    write_sparse(&path("big.cat"), &[0x30, 0x84, 0x18, 0xff, 0xff, 0xfa], SIZE);
+    write_sparse(&path("big.zip"), b"PK\x03\x04", SIZE);
+    write_sparse(&path("big.tar.gz"), b"\x1f\x8b\x08\0\0\0\0\0\0\0", SIZE);
+    write_sparse(&path("big.json"), b"{\"schema\": \"imagegen.dev/lock/v1\", \"x\": \"", SIZE);
+    std::fs::write(path("small.bin"), b"small").expect("file");
+    let zeros = "0".repeat(64);
+    let mut rows = vec![
+        (format!("verify big.bin --sha256 {zeros}"), 5),
+        ("verify big.exe --authenticode".to_owned(), 5),
+        ("verify big.exe".to_owned(), 5),
+        ("verify big.ps1 --authenticode".to_owned(), 5),
+        ("verify big.msi --authenticode".to_owned(), 5),
+        ("verify big.cat --authenticode".to_owned(), 5),
+        ("verify big.zip --authenticode --member **".to_owned(), 5),
+        ("verify big.tar.gz --authenticode --member **".to_owned(), 5),
+        ("verify small.bin --checksums big.bin".to_owned(), 3),
+        ("verify small.bin --signature big.bin --key small.bin".to_owned(), 3),
+        ("verify small.bin --bundle big.json --identity a --issuer b".to_owned(), 3),
+        ("verify big.json".to_owned(), 5),
+        ("plan --config big.json".to_owned(), 3),
+        ("plan --target host --k8s 1.36.0 --policy big.json".to_owned(), 3),
+        ("plan --target host --k8s 1.36.0 --overrides big.json".to_owned(), 3),
+        ("build --target host --k8s 1.36.0 --no-bake --locked --lock big.json".to_owned(), 3),
+        ("bundle verify big.zip".to_owned(), 5),
+        ("bundle extract big.zip --store s".to_owned(), 5),
+        ("join-data --k8s 1.36.0 --discovery-kubeconfig big.json".to_owned(), 3),
+        ("store add big.bin --store s".to_owned(), 0),
+        ("store verify --store s".to_owned(), 0),
+    ];
+    if let Some(workshop) = workshop() {
+        let mut image = pe(true);
+        image.resize(160 << 20, 0);
+        std::fs::write(path("signed.exe"), workshop.sign("memory.exe", &image, "leaf", &[])).expect("file");
+        std::fs::write(path("root.pem"), workshop.read("root.pem")).expect("file");
+        rows.push(("verify signed.exe --authenticode --root root.pem".to_owned(), 0));
+    }
+    let mut failures = Vec::new();
+    for (line, expected) in &rows {
+        let (code, peak, said) = measure(&test, line);
+        println!("{:>4} MiB {code} {line}", peak >> 20);
+        if code != *expected || peak > MOST {
+            failures.push(format!("{line}: exit {code} instead of {expected}, {} MiB\n{said}", peak >> 20));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
