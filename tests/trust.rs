@@ -1,5 +1,9 @@
 //! Overrides and policies: what a provider puts in the place of a publisher, and what it demands.
 
+mod attacks;
+mod matrix;
+mod verbs;
+
 use serde_json::Value;
 
 use crate::support::Test;
