@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
@@ -30,9 +31,42 @@ fn main() -> Outcome<()> {
         }
         writeln!(source, "];")?;
     }
+    let (commit, date) = find_commit(&root);
+    println!("cargo::rustc-env=IMAGEGEN_COMMIT={commit}");
+    println!("cargo::rustc-env=IMAGEGEN_DATE={date}");
+    println!("cargo::rustc-env=IMAGEGEN_TARGET={}", env::var("TARGET")?);
     fs::write(out.join("embedded.rs"), source)?;
     fs::write(out.join("scripts.zip"), pack_scripts(&root.join("provisioners"))?)?;
     Ok(())
+}
+
+/// Commit and date of what is built: from the environment of a release, from git, or from the record in a packaged
+/// crate. Only a release build asks git: otherwise each commit would compile everything again.
+fn find_commit(root: &Path) -> (String, String) {
+    println!("cargo::rerun-if-env-changed=IMAGEGEN_COMMIT");
+    println!("cargo::rerun-if-env-changed=IMAGEGEN_DATE");
+    let given = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let git = |format: &str| {
+        let format = format!("--format={format}");
+        let output =
+            Command::new("git").arg("-C").arg(root).args(["show", "-s", &format, "HEAD"]).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (is_release && output.status.success() && !text.is_empty()).then_some(text)
+    };
+    if is_release && root.join(".git").is_dir() {
+        println!("cargo::rerun-if-changed=.git/logs/HEAD");
+    }
+    let commit = given("IMAGEGEN_COMMIT").or_else(|| packaged_commit(root)).or_else(|| git("%H"));
+    let date = given("IMAGEGEN_DATE").or_else(|| git("%cs"));
+    (commit.unwrap_or_default(), date.unwrap_or_default())
+}
+
+/// `cargo package` records the commit beside the sources.
+fn packaged_commit(root: &Path) -> Option<String> {
+    let record = fs::read_to_string(root.join(".cargo_vcs_info.json")).ok()?;
+    let (_, rest) = record.split_once("\"sha1\": \"")?;
+    rest.split('"').next().map(str::to_owned)
 }
 
 /// Every file below `root`, sorted, with `/` between the parts.

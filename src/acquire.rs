@@ -103,8 +103,8 @@ impl Acquirer<'_> {
     /// # Errors
     /// A download failed.
     pub fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
-        let total = requests.iter().filter_map(|request| request.size).sum();
-        let downloads = Downloads::new(self.printer, requests.len(), total);
+        let sizes: Vec<Option<u64>> = requests.iter().map(|request| request.size).collect();
+        let downloads = Downloads::new(self.printer, &sizes);
         collect_outcomes(self.fetcher.fetch_all(requests, self.network.jobs, &downloads), self.printer)
     }
 

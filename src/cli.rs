@@ -15,12 +15,13 @@ mod verify;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::diagnostic::ErrorClass;
 use crate::model::choice::OnError;
 use crate::model::text::escape_controls;
 use crate::model::url::strip_secrets;
+use crate::version::ProgramVersion;
 
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use doctor::DoctorArgs;
@@ -65,6 +66,10 @@ pub struct Cli {
 /// Help, version, or an error of clap.
 pub fn parse_cli() -> Result<Cli, clap::Error> {
     Cli::try_parse().map_err(|mut error| {
+        if error.kind() == ErrorKind::DisplayVersion {
+            let command = Cli::command().version(ProgramVersion::read().format());
+            return command.try_get_matches().err().unwrap_or(error);
+        }
         if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
             let value = if value.contains("://") { strip_secrets(value) } else { value.clone() };
             let value = escape_controls(&value).into_owned();
@@ -92,7 +97,7 @@ pub enum Command {
     #[command(after_help = "Examples:
   imagegen build --target host --k8s 1.20.0 --no-bake
   imagegen build --config image.json --locked --out out/node
-  imagegen build --config image.json --k8s 1.36.4 --windows 2025 --var NAME=VALUE")]
+  imagegen build --config image.json --ignore-lock --k8s 1.36.4 --windows 2025")]
     Build(BuildArgs),
     /// Write the Packer workspace without running Packer
     #[command(after_help = "Example:
@@ -107,7 +112,7 @@ pub enum Command {
     /// Write the lockfile: all artifacts with their digests
     #[command(after_help = "Examples:
   imagegen lock --target host --k8s 1.36.4 && git add imagegen.lock.json
-  imagegen lock --target host --k8s 1.36 --update            update to the newest compatible releases
+  imagegen lock --target host --k8s 1.36 --update            update to compatible releases
   imagegen lock --target host --k8s 1.36 --update containerd")]
     Lock(LockArgs),
     /// List releases that are newer than the plan
@@ -171,7 +176,7 @@ pub enum Command {
   imagegen catalog export --out catalog
   imagegen pin kube-log-runner 1.36.4 --manifests catalog --from publisher
   imagegen pin kube-log-runner 1.36.4 --manifests catalog --from kube-log-runner.exe \\
-      --source 'https://dl.k8s.io/release/v1.36.4/bin/windows/amd64/kube-log-runner.exe.sha256 (checked with cosign)'")]
+      --source https://dl.k8s.io/v1.36.4/bin/windows/amd64/kube-log-runner.exe.sha256")]
     Pin(PinArgs),
     /// Write an image definition, after a few questions
     #[command(after_help = "Examples:

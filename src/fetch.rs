@@ -246,6 +246,7 @@ impl Fetcher {
             return Err(failed(FetchFailure::Interrupted));
         }
         if let Some(stored) = self.find_stored(request).map_err(failed)? {
+            downloads.skip_file(&request.name, request.size);
             return Ok(stored);
         }
         if self.http.is_offline() {

@@ -25,6 +25,8 @@ pub mod model;
 
 pub mod embedded;
 
+pub mod version;
+
 pub mod catalog;
 
 pub mod resolve;

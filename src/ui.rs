@@ -1,6 +1,7 @@
 //! What a user sees. Results go to stdout, everything else to stderr.
 
 mod downloads;
+mod wrap;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,7 @@ use crate::model::secret::mask_text;
 use crate::model::text::{escape_controls, escape_json_controls};
 
 pub use downloads::{Downloads, Transfer};
+use wrap::wrap_text;
 
 /// How much is said on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,6 +105,18 @@ impl Printer {
         self.images.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A result for reading: on a terminal its lines break at blanks.
+    ///
+    /// # Errors
+    /// As [`Printer::print_result`].
+    pub fn print_listing<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
+        let width = terminal_size::terminal_size_of(io::stdout()).and_then(find_width);
+        self.print_result(value, || match width {
+            Some(width) => wrap_text(&text(), width),
+            None => text(),
+        })
+    }
+
     /// A result that is secret itself and that the user asked for.
     ///
     /// # Errors
@@ -138,6 +152,12 @@ impl Printer {
         }
     }
 
+    #[must_use]
+    pub fn is_verbose(&self) -> bool {
+        self.verbosity >= Verbosity::Verbose
+    }
+
+    /// A line that `-v` adds.
     pub fn print_detail(&self, text: &str) {
         if self.verbosity >= Verbosity::Verbose {
             Self::print_line(text);
@@ -168,8 +188,18 @@ impl Printer {
 
     /// The text may quote a lockfile or a server: no control character and no secret of it reaches the terminal.
     fn print_labelled(label: &str, text: &str) {
+        let text = mask_text(text);
+        let text = escape_controls(&text);
+        let line = match terminal_size::terminal_size_of(io::stderr()).and_then(find_width) {
+            Some(width) => {
+                // The label's color takes no room.
+                let plain = strip_color(label);
+                wrap_text(&format!("{plain}{text}"), width).replacen(&plain, label, 1)
+            }
+            None => format!("{label}{text}"),
+        };
         // A closed stderr cannot be reported.
-        let _ = writeln!(io::stderr().lock(), "{label}{}", escape_controls(&mask_text(text)));
+        let _ = writeln!(io::stderr().lock(), "{line}");
     }
 
     /// Progress of something long: in place on a terminal, else a line every few seconds.
@@ -188,6 +218,18 @@ impl Printer {
         }
         Progress::Lines { last: None }
     }
+}
+
+/// Columns for text; none where a terminal is too narrow to break lines in.
+fn find_width((width, _): (terminal_size::Width, terminal_size::Height)) -> Option<usize> {
+    Some(usize::from(width.0)).filter(|width| *width >= 20)
+}
+
+/// A label without the codes of its color.
+fn strip_color(label: &str) -> String {
+    let mut parts = label.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
 /// See [`Printer::start_progress`].

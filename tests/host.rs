@@ -209,7 +209,8 @@ fn pipelines_for_users_are_yaml() {
         let text = std::fs::read_to_string(root().join("ci/pipelines").join(name)).unwrap();
         let value = yaml(&text, name);
         assert!(value.get(key).is_some(), "{name} has no {key}");
-        for wanted in ["--locked", "Test-Node.ps1", "tests/guest/run.ps1"] {
+        for wanted in ["--locked", "Test-Node.ps1", "imagegen outdated", "imagegen lock --update", "promote"]
+        {
             assert!(text.contains(wanted), "{name} does not show {wanted}");
         }
     }

@@ -18,7 +18,7 @@ pub(super) fn run_conformance(args: &ConformanceArgs, sources: &SourceArgs, prin
         &trees.catalog,
         &read_paths(&trees)?,
     )?;
-    printer.print_result(&checks, || {
+    printer.print_listing(&checks, || {
         let mut text = String::new();
         for (number, check) in checks.iter().enumerate() {
             let who = match check.who {

@@ -10,7 +10,7 @@ use crate::ui::Printer;
 
 pub(super) fn run_doctor(args: &DoctorArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let output = check_machine(args, &read_sources(sources, Some((&args.selection).into()))?)?;
-    printer.print_result(&output, || format_table(&output.checks))?;
+    printer.print_listing(&output, || format_table(&output.checks))?;
     Ok(output.require_ready()?)
 }
 

@@ -15,7 +15,7 @@ pub(super) fn run_explain(args: &ExplainArgs, sources: &SourceArgs, printer: &Pr
     for warning in plan.warnings.iter().filter(|warning| warning.id == "not-surveyed") {
         printer.print_warning(&warning.message);
     }
-    printer.print_result(&found, || found.iter().map(format_explanation).collect())
+    printer.print_listing(&found, || found.iter().map(format_explanation).collect())
 }
 
 fn format_explanation(item: &Explanation) -> String {

@@ -6,6 +6,7 @@ mod catalog;
 mod cluster_manifests;
 mod completions;
 mod conformance;
+mod context;
 mod doctor;
 mod each;
 mod explain;
@@ -22,6 +23,8 @@ mod schema;
 mod scripts;
 mod store;
 mod verify;
+
+pub use context::run_command;
 
 use std::env;
 
@@ -43,9 +46,7 @@ pub fn create_printer(global: &Global) -> Printer {
     Printer::new(global.format, verbosity, no_color)
 }
 
-/// # Errors
-/// As the verb's stages; its class decides the exit code.
-pub fn run_command(cli: Cli, printer: &Printer) -> Result<()> {
+fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     let sources = &cli.global.sources;
     match cli.command {
         Command::Build(args) => run_each(&args, printer, |args| build::run_build(args, sources, printer)),

@@ -19,7 +19,7 @@ pub(super) fn run_outdated(args: &OnlineArgs, sources: &SourceArgs, printer: &Pr
     let upstreams =
         Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher, grants: &grants };
     let rows = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
-    printer.print_result(&rows, || {
+    printer.print_listing(&rows, || {
         let mut text = format!("{:<28} {:<14} {:<14} {:<14}\n", "", "planned", "newer", "newest");
         text.extend(rows.iter().map(format_row));
         text

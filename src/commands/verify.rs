@@ -11,15 +11,15 @@ use crate::ui::Printer;
 pub(super) fn run_verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     match inspect_file(args, &read_sources(sources, None)?, printer)? {
         Inspected::File(output) => {
-            printer.print_result(&output, || format_file(&output))?;
+            printer.print_listing(&output, || format_file(&output))?;
             Ok(output.require_proofs()?)
         }
-        Inspected::Bundle(opened) => printer.print_result(&opened.index, || {
+        Inspected::Bundle(opened) => printer.print_listing(&opened.index, || {
             let files = opened.index.files.len();
             format!("bundle: every file matches the index and the lock ({files} files)\n")
         }),
         Inspected::Whole(output) => {
-            printer.print_result(&output.evidence, || format_whole(&output))?;
+            printer.print_listing(&output.evidence, || format_whole(&output))?;
             Ok(output.require_proofs()?)
         }
     }

@@ -164,6 +164,7 @@ impl<'a> Download<'a> {
             self.transfer.add(answer.offset);
         }
         check_announced(request, &answer)?;
+        answer.size.into_iter().for_each(|size| self.transfer.announce_size(size));
         part.record_etag(answer.etag.as_deref())?;
         let media_type = answer.media_type.take();
         if let Some((size, etag)) = self.find_split(&answer) {

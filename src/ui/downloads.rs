@@ -1,4 +1,4 @@
-//! Progress of several downloads: a bar each and one for all on a terminal, else a line every few
+//! Progress of several downloads: a line each and one for all on a terminal, else a line every few
 //! seconds.
 
 use std::sync::Mutex;
@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::model::secret::mask_text;
 use crate::model::text::escape_controls;
 
 use super::{Printer, Verbosity};
@@ -16,11 +15,21 @@ use super::{Printer, Verbosity};
 #[derive(Debug)]
 pub struct Downloads {
     shown: Shown,
+    verbose: bool,
+    counts: Counts,
+    start: Instant,
+}
+
+/// What came, of what.
+#[derive(Debug, Default)]
+struct Counts {
     files: usize,
     done: AtomicUsize,
     bytes: AtomicU64,
-    /// Bytes in all, as far as sizes are known.
-    total: u64,
+    /// Bytes of the files whose size is known.
+    known: AtomicU64,
+    /// Files whose size is not known yet: without them there is no total.
+    unknown: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -35,46 +44,91 @@ enum Shown {
 pub struct Transfer<'a> {
     downloads: &'a Downloads,
     bar: Option<ProgressBar>,
+    name: String,
     counted: u64,
+    size: Option<u64>,
 }
 
 const BETWEEN_LINES: Duration = Duration::from_secs(3);
 
+impl Counts {
+    fn new(sizes: &[Option<u64>]) -> Self {
+        Self {
+            files: sizes.len(),
+            known: AtomicU64::new(sizes.iter().flatten().sum()),
+            unknown: AtomicUsize::new(sizes.iter().filter(|size| size.is_none()).count()),
+            ..Self::default()
+        }
+    }
+
+    /// Bytes in all, once every size is known.
+    fn total(&self) -> Option<u64> {
+        (self.unknown.load(Ordering::Relaxed) == 0).then(|| self.known.load(Ordering::Relaxed))
+    }
+
+    /// The server says how large a file is.
+    fn learn_size(&self, old: Option<u64>, size: u64) {
+        match old {
+            Some(old) => drop(self.known.fetch_sub(old, Ordering::Relaxed)),
+            None => drop(self.unknown.fetch_sub(1, Ordering::Relaxed)),
+        }
+        self.known.fetch_add(size, Ordering::Relaxed);
+    }
+
+    fn format(&self, elapsed: Duration) -> String {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let done = self.done.load(Ordering::Relaxed);
+        let total = self.total().map_or_else(String::new, |total| format!(" of {}", HumanBytes(total)));
+        let speed = bytes.checked_div(elapsed.as_secs());
+        let speed = speed.map_or_else(String::new, |speed| format!(", {}/s", HumanBytes(speed)));
+        format!("{done} of {} files, {}{total}{speed}", self.files, HumanBytes(bytes))
+    }
+}
+
 impl Downloads {
+    /// `sizes` has an entry for each file: its size, as far as it is known.
     #[must_use]
-    pub fn new(printer: &Printer, files: usize, total: u64) -> Self {
+    pub fn new(printer: &Printer, sizes: &[Option<u64>]) -> Self {
         let shown = if printer.verbosity == Verbosity::Quiet {
             Shown::Silent
         } else if printer.terminal {
             let all = MultiProgress::new();
-            let overall = all.add(ProgressBar::new(total));
-            overall.set_style(parse_style("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}"));
+            // `wide_msg` is cut at the end of the line, so a narrow terminal never wraps.
+            let overall = all.add(ProgressBar::no_length());
+            overall.set_style(parse_style("{wide_msg}"));
             Shown::Bars { all, overall }
         } else {
             Shown::Lines { last: Mutex::new(Instant::now()) }
         };
-        Self { shown, files, done: AtomicUsize::new(0), bytes: AtomicU64::new(0), total }
+        let verbose = printer.verbosity == Verbosity::Verbose;
+        Self { shown, verbose, counts: Counts::new(sizes), start: Instant::now() }
     }
 
     /// Nothing is shown.
     #[must_use]
     pub fn new_silent() -> Self {
-        Self { shown: Shown::Silent, files: 0, done: AtomicUsize::new(0), bytes: AtomicU64::new(0), total: 0 }
+        let counts = Counts::default();
+        Self { shown: Shown::Silent, verbose: false, counts, start: Instant::now() }
+    }
+
+    /// A file that is there already.
+    pub fn skip_file(&self, name: &str, size: Option<u64>) {
+        self.counts.learn_size(size, 0);
+        self.counts.done.fetch_add(1, Ordering::Relaxed);
+        self.print_detail(&format!("{name}: in the store"));
     }
 
     #[must_use]
     pub fn start_transfer(&self, name: &str, size: Option<u64>) -> Transfer<'_> {
         let bar = match &self.shown {
             Shown::Bars { all, overall } => {
-                let bar =
-                    all.insert_before(overall, size.map_or_else(ProgressBar::no_length, ProgressBar::new));
-                bar.set_style(parse_style("  {msg:32!} {bytes:>12} {bytes_per_sec}"));
-                bar.set_message(escape_controls(name).into_owned());
+                let bar = all.insert_before(overall, ProgressBar::no_length());
+                bar.set_style(parse_style("  {wide_msg}"));
                 Some(bar)
             }
             _ => None,
         };
-        Transfer { downloads: self, bar, counted: 0 }
+        Transfer { downloads: self, bar, name: escape_controls(name).into_owned(), counted: 0, size }
     }
 
     /// Something worth a line.
@@ -82,8 +136,15 @@ impl Downloads {
         match &self.shown {
             Shown::Silent => {}
             // A terminal that is gone shows nothing more.
-            Shown::Bars { all, .. } => drop(all.println(escape_controls(&mask_text(text)))),
+            Shown::Bars { all, .. } => drop(all.println(escape_controls(text))),
             Shown::Lines { .. } => Printer::print_line(text),
+        }
+    }
+
+    /// A line that `-v` adds.
+    pub fn print_detail(&self, text: &str) {
+        if self.verbose {
+            self.print_line(text);
         }
     }
 
@@ -94,28 +155,15 @@ impl Downloads {
     }
 
     fn add_bytes(&self, bytes: u64) {
-        let sum = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
         match &self.shown {
             Shown::Silent => {}
-            Shown::Bars { overall, .. } => {
-                overall.set_length(self.total.max(sum));
-                overall.set_position(sum);
-            }
+            Shown::Bars { overall, .. } => overall.set_message(self.counts.format(self.start.elapsed())),
             Shown::Lines { last } => {
                 let Ok(mut last) = last.try_lock() else { return };
                 if last.elapsed() >= BETWEEN_LINES {
                     *last = Instant::now();
-                    let done = self.done.load(Ordering::Relaxed);
-                    let of = if self.total > sum {
-                        format!(" of {}", HumanBytes(self.total))
-                    } else {
-                        String::new()
-                    };
-                    Printer::print_line(&format!(
-                        "fetched {done} of {} files, {}{of}",
-                        self.files,
-                        HumanBytes(sum)
-                    ));
+                    Printer::print_line(&format!("fetched {}", self.counts.format(self.start.elapsed())));
                 }
             }
         }
@@ -127,27 +175,51 @@ fn parse_style(template: &str) -> ProgressStyle {
 }
 
 impl Transfer<'_> {
+    /// The server says how large the file is.
+    pub fn announce_size(&mut self, size: u64) {
+        self.downloads.counts.learn_size(self.size.replace(size), size);
+    }
+
     pub fn add(&mut self, bytes: u64) {
         self.counted += bytes;
         self.downloads.add_bytes(bytes);
         if let Some(bar) = &self.bar {
-            bar.inc(bytes);
+            let size = self.size.map_or_else(String::new, |size| format!(" of {}", HumanBytes(size)));
+            bar.set_message(format!("{}: {}{size}", self.name, HumanBytes(self.counted)));
         }
     }
 
     /// The file begins anew.
     pub fn restart(&mut self) {
-        self.downloads.bytes.fetch_sub(self.counted, Ordering::Relaxed);
+        self.downloads.counts.bytes.fetch_sub(self.counted, Ordering::Relaxed);
         self.counted = 0;
-        if let Some(bar) = &self.bar {
-            bar.set_position(0);
-        }
     }
 
     pub fn finish_transfer(self) {
-        self.downloads.done.fetch_add(1, Ordering::Relaxed);
+        self.downloads.counts.done.fetch_add(1, Ordering::Relaxed);
+        self.downloads.print_detail(&format!("{}: downloaded, {}", self.name, HumanBytes(self.counted)));
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_what_all_files_are_and_never_what_came() {
+        let counts = Counts::new(&[Some(1 << 20), None]);
+        assert_eq!(counts.total(), None);
+        counts.bytes.fetch_add(3 << 20, Ordering::Relaxed);
+        assert_eq!(counts.format(Duration::ZERO), "0 of 2 files, 3.00 MiB");
+        counts.learn_size(None, 4 << 20);
+        assert_eq!(counts.format(Duration::ZERO), "0 of 2 files, 3.00 MiB of 5.00 MiB");
+        // The server knows better, and a file of the store is no part of the download.
+        counts.learn_size(Some(4 << 20), 8 << 20);
+        assert_eq!(counts.total(), Some(9 << 20));
+        counts.learn_size(Some(1 << 20), 0);
+        assert_eq!(counts.format(Duration::from_secs(3)), "0 of 2 files, 3.00 MiB of 8.00 MiB, 1.00 MiB/s");
     }
 }

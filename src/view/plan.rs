@@ -76,18 +76,36 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
     text
 }
 
+/// What `-v` adds: where each artifact comes from, and the resources of each step.
+#[must_use]
+pub fn format_details(plan: &Plan, guest: &Guest) -> String {
+    let mut text = "\nArtifacts\n".to_owned();
+    for artifact in plan.artifacts() {
+        let _ = writeln!(text, "  {} {}\n    {}", artifact.component, artifact.version, artifact.url);
+        for pin in &artifact.digests {
+            let _ = writeln!(text, "    {}\n    source: {}", pin.digest, pin.source.join("; "));
+        }
+    }
+    text.push_str("\nResources\n");
+    for resource in &guest.plan.resources {
+        let source = guest.sources.get(&resource.name).map_or("", String::as_str);
+        let _ = writeln!(text, "  {}\n    source: {source}", resource.name);
+    }
+    text
+}
+
 fn format_components(text: &mut String, plan: &Plan) {
     text.push_str("\nComponents\n");
     for group in &plan.groups {
         for artifact in &group.artifacts {
-            let _ = writeln!(
-                text,
+            let line = format!(
                 "  {:<18} {:<12} {:<32} {:>9}",
                 artifact.component,
                 artifact.version,
                 artifact.format_pin_state(),
-                artifact.size.map_or_else(|| "-".to_owned(), format_megabytes)
+                artifact.size.map_or_else(String::new, format_megabytes)
             );
+            let _ = writeln!(text, "{}", line.trim_end());
         }
         let _ = writeln!(text, "    {}", group.reason);
     }

@@ -1,0 +1,106 @@
+//! What a user sees on a terminal: no line is wider than it, and `-v` shows more.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Test, golden, program, root};
+
+/// Runs a command on a terminal of this size, and what stands on its screen and scrolled off it. Each line that is
+/// wider than the terminal begins with `WIDE`.
+fn run_on_terminal(test: &Test, columns: usize) -> Option<String> {
+    let python = program("python3")?;
+    let command = test.command();
+    let output = Command::new(python)
+        .arg(root().join("tests/support/terminal.py"))
+        .arg(columns.to_string())
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(&test.folder)
+        .env_clear()
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .env("TERM", "xterm")
+        .output()
+        .expect("python3 starts");
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+#[test]
+fn errors_and_tables_on_terminals_are_as_looked_at() {
+    for columns in [80, 50] {
+        for (name, line) in [
+            ("error", "plan --target azure --k8s 1.36 --runtime docker"),
+            ("doctor", "doctor --target host --k8s 1.36.4 --store store --offline"),
+            ("plan", "plan --target host --k8s 1.36.4"),
+        ] {
+            let Some(screen) = run_on_terminal(&Test::new().line(line), columns) else { return };
+            let screen = mask_changes(&screen);
+            golden(&format!("terminal/{name}-{columns}.txt"), &screen);
+            if name == "doctor" && columns == 80 {
+                assert!(!screen.contains("WIDE"), "{screen}");
+            }
+        }
+    }
+}
+
+/// Without free space and paths, which differ by machine.
+fn mask_changes(screen: &str) -> String {
+    let keep = |line: &&str| !line.contains("MiB free") && !line.contains("/store") && !line.contains("disk");
+    screen.lines().filter(keep).map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Arguments that make each verb succeed without network.
+const VERBS: &[&str] = &[
+    "build --target host --k8s 1.36.0",
+    "render --target azure --k8s 1.36.4 --out o",
+    "plan --target azure --k8s 1.36.4",
+    "lock --target host --k8s 1.36.0",
+    "doctor --target host --k8s 1.36.0 --store store",
+    "explain containerd",
+    "list targets",
+    "schema lock",
+    "catalog lint",
+    "catalog export --out c",
+    "conformance --k8s 1.36.4",
+    "store --store store path",
+    "scripts export --out s",
+    "verify file.txt --sha256 ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+];
+
+#[test]
+fn each_verb_says_more_with_v_and_nothing_more_on_stdout_as_json() {
+    for line in VERBS {
+        let plain = Test::new().file("file.txt", "abc").line(line).succeeds();
+        let verbose = Test::new().file("file.txt", "abc").line(line).line("-v").succeeds();
+        for said in ["imagegen 0.", "catalog: built-in, sha256:", "finished after "] {
+            assert!(verbose.stderr.contains(said), "{line}: no `{said}` in {}", verbose.stderr);
+            assert!(!plain.stderr.contains(said), "{line}: {}", plain.stderr);
+        }
+    }
+    let test = Test::new().file("imagegen.json", "{\"target\": \"host\"}").line("plan --k8s 1.36.4 -v");
+    let ran = test.succeeds();
+    assert!(ran.stderr.contains("image definition: imagegen.json"), "{}", ran.stderr);
+    for said in ["https://dl.k8s.io/release/v1.36.4/", "Resources", "  directories/etc\n    source: "] {
+        assert!(ran.stdout.contains(said), "{said}");
+    }
+    let plain = Test::new().line("plan --target host --k8s 1.36.4 --format json").succeeds().stdout;
+    let verbose = Test::new().line("plan --target host --k8s 1.36.4 --format json -v").succeeds().stdout;
+    assert_eq!(plain, verbose);
+    serde_json::from_str::<Value>(&verbose).expect("JSON");
+}
+
+#[test]
+fn the_version_names_program_system_and_catalog() {
+    let said = Test::new().line("--version").succeeds().stdout;
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[0], format!("imagegen {}", env!("CARGO_PKG_VERSION")));
+    assert!(lines.iter().any(|line| line.starts_with("commit:  ")), "{said}");
+    assert!(lines.iter().any(|line| line.starts_with("system:  ")), "{said}");
+    let catalog = lines.last().expect("catalog").strip_prefix("catalog: sha256:").expect("digest");
+    // The digest can be computed from the files.
+    let files = crate::support::files(&root().join("manifests")).into_iter();
+    let lines = files.map(|(path, bytes)| format!("{}  {path}\n", imagegen::embedded::sha256_hex(&bytes)));
+    let text: String = lines.collect();
+    assert_eq!(catalog, imagegen::embedded::sha256_hex(text.as_bytes()));
+}
