@@ -39,6 +39,8 @@ pub enum BakeError {
     Killed { step: String, last: Vec<String> },
     #[error("packer build succeeded, but its manifest has no image: {reason}")]
     NoImage { reason: String },
+    #[error("{program} could not convert the disk of the image{}", format_lines(.last))]
+    Convert { program: String, last: Vec<String> },
     #[error("no value for required variables: {}", .0.join(", "))]
     MissingVariables(Vec<String>),
     #[error("the check report of the baked machine cannot be read: {0}")]
@@ -64,6 +66,7 @@ impl Classify for BakeError {
             | Self::Failed { .. }
             | Self::Killed { .. }
             | Self::NoImage { .. }
+            | Self::Convert { .. }
             | Self::Report(_) => ErrorClass::Packer,
             Self::MissingVariables(_) => ErrorClass::Selection,
         }

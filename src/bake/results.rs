@@ -1,12 +1,15 @@
 //! What a build leaves: Packer's manifest, the machine's own report, and the image made of both.
 
-use std::path::{Component, Path};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::embedded::sha256_hex;
+use crate::io::exec::{self, Run};
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
@@ -201,8 +204,36 @@ fn read_built_artifact(plan: &Plan, folder: &Path, build: ManifestBuild) -> Resu
             return Err(BakeError::NoImage { reason: "packer-manifest.json names no file".to_owned() });
         }
     }
+    files.extend(convert_disk(plan, folder, &files)?);
     // Beside the disk, a builder leaves small files such as the variables of the firmware.
     let largest = files.iter().max_by_key(|file| file.size);
     let id = largest.map_or(build.artifact_id, |file| file.path.clone());
     Ok(BuiltArtifact { builder: build.builder_type, id, files })
+}
+
+/// Makes the further file of the image's disk, if the selection asks for one.
+fn convert_disk(plan: &Plan, folder: &Path, files: &[BuiltFile]) -> Result<Option<BuiltFile>, BakeError> {
+    let disk = files.iter().max_by_key(|file| file.size);
+    let (Some(disk), Some(conversion)) = (disk, plan.target.conversion(&plan.selectors)) else {
+        return Ok(None);
+    };
+    let path = Path::new(&disk.path).with_extension(&conversion.extension);
+    let path = path.to_string_lossy().into_owned();
+    let arguments = conversion.arguments.iter().chain([&disk.path, &path]).map(OsString::from).collect();
+    let run = Run {
+        program: PathBuf::from(&conversion.program),
+        arguments,
+        folder: folder.to_owned(),
+        environment: BTreeMap::new(),
+        withheld: Vec::new(),
+        interactive: false,
+        input: None,
+    };
+    let mut last = Vec::new();
+    let outcome = exec::run_program(&run, |_, line| last.push(line.to_owned()))?;
+    if !outcome.success {
+        return Err(BakeError::Convert { program: conversion.program.clone(), last });
+    }
+    let found = fs::digest_file(&folder.join(&path))?;
+    Ok(Some(BuiltFile { path, size: found.size, sha256: found.sha256 }))
 }

@@ -11,7 +11,7 @@ use super::nonempty::NonEmpty;
 use super::record::TargetRecord;
 use super::resource::{Protocol, SealAgent, WinrmTransport};
 use super::value::AccountName;
-use super::variable::{Selector, SelectorValue, Variable};
+use super::variable::{Conversion, Selector, SelectorValue, Variable};
 use super::version::Version;
 
 /// `packer/packer.json`: what the workspace of every target needs from Packer.
@@ -72,6 +72,9 @@ pub enum TargetKind {
 pub struct MachineTarget {
     /// How payloads reach the machine, default first.
     pub delivery: NonEmpty<Delivery>,
+    /// Files of the target's folder that go into the bundle as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -344,6 +347,12 @@ impl Target {
             Output::CloudImage { .. } => None,
             Output::Files { folder, .. } => Some(folder),
         })
+    }
+
+    /// The further file that the chosen selectors ask for.
+    #[must_use]
+    pub fn conversion<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> Option<&'a Conversion> {
+        self.chosen_values(selectors).find_map(|value| value.convert.as_ref())
     }
 
     /// Every source type of Packer that a selection can choose.

@@ -37,6 +37,9 @@ pub struct SelectorValue {
     /// Packer's source type in the place of the target's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builder: Option<String>,
+    /// A further file that is made of the image's disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub convert: Option<Conversion>,
     /// The image is files below the target's output folder, whatever the target's output is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_folder: Option<String>,
@@ -51,6 +54,17 @@ pub struct SelectorValue {
     pub settings: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin: Option<PluginSupport>,
+}
+
+/// A program that makes a file of another format of the image's disk: `PROGRAM ARGUMENTS… DISK FILE`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Conversion {
+    pub program: String,
+    pub arguments: Vec<String>,
+    /// Of the file, which has the name of the disk otherwise.
+    pub extension: String,
+    pub source: String,
 }
 
 /// Plugin versions that are known to lack and to have something.

@@ -11,6 +11,7 @@ use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::model::resource::CertificateStore;
+use crate::model::target::TargetKind;
 use crate::scripts::INSTALL;
 
 use super::{RenderError, Workspace, build_context, hcl, payload};
@@ -51,6 +52,13 @@ pub(super) fn render_bundle(
         };
         let name = format!("certificates/{store}-{}.cer", &certificate.sha256[..16]);
         files.insert(name, STANDARD.decode(&certificate.content).unwrap_or_default());
+    }
+    if let TargetKind::Machine(machine) = &plan.target.kind {
+        for name in &machine.files {
+            let path = format!("targets/{}/{name}", plan.target.name);
+            let bytes = packer.get(&path).ok_or(RenderError::Missing(path))?;
+            files.insert(name.clone(), bytes.to_vec());
+        }
     }
     files.insert(
         "README.md".to_owned(),

@@ -79,10 +79,16 @@ fn built_file(test: &Test) -> (Value, Vec<u8>) {
 
 #[test]
 fn the_real_packer_installs_windows_from_media_into_a_file() {
-    let Some((test, ..)) = build_image(FIRST) else { return };
+    let Some((test, ..)) = build_image(&format!("{FIRST} --var further=vhd")) else { return };
     let (file, disk) = built_file(&test);
     assert_eq!(file["path"], "image/windows-2022-k8s-1.36.4-1.2.3.qcow2");
     assert!(disk.starts_with(b"QFI\xfb"), "qcow2");
+    // Azure takes a VHD whose disk is whole MiB before the footer of 512 bytes.
+    let image = read_json(&test.folder.join("o/image.json"));
+    let file = &image["artifacts"][0]["files"][1];
+    assert_eq!(file["path"], "image/windows-2022-k8s-1.36.4-1.2.3.vhd", "{image}");
+    let size = file["size"].as_u64().expect("size");
+    assert_eq!((size - 512) % (1 << 20), 0, "{size}");
 }
 
 /// The guest finds every artifact on the disc with the answer file, and needs no network.
