@@ -199,12 +199,33 @@ fn script_remedy(file: &str, code: &str) -> String {
     }
 }
 
-/// A digest that was named counts for the file as it is, or as it was before it was signed.
+/// Lines that end in CRLF, as reports say that some versions of PowerShell want of signed scripts:
+/// <https://github.com/PowerShell/PowerShell/issues/3361>, <https://github.com/chocolatey/choco/issues/1203>.
+fn end_lines_with_crlf(text: &[u8]) -> Vec<u8> {
+    let mut found = Vec::with_capacity(text.len() + text.len() / 32);
+    for byte in end_lines_with_lf(text) {
+        if byte == b'\n' {
+            found.push(b'\r');
+        }
+        found.push(byte);
+    }
+    found
+}
+
+fn end_lines_with_lf(text: &[u8]) -> Vec<u8> {
+    let next = text.iter().skip(1).map(Some).chain([None]);
+    let kept = text.iter().zip(next).filter(|(byte, next)| **byte != b'\r' || *next != Some(&b'\n'));
+    kept.map(|(byte, _)| *byte).collect()
+}
+
+/// A digest that was named counts for the file as it is, or as it was before it was signed. Signing may change the
+/// ends of lines.
 fn check_script(bytes: &[u8], known: &[u8], named: Option<&str>) -> Result<(), (&'static str, String)> {
     let bare = unsigned_script(bytes).map_err(|error| (error.code, error.message))?;
     let (whole, inner) = (sha256_hex(bytes), sha256_hex(&bare));
+    let bare = end_lines_with_lf(&bare);
     match named {
-        Some(named) if named == whole || named == inner => Ok(()),
+        Some(named) if [&whole, &inner, &sha256_hex(&bare)].contains(&&named.to_owned()) => Ok(()),
         Some(named) => Err(("script-digest", format!("its digest is {whole}, the override names {named}"))),
         None if bare == known => Ok(()),
         None => Err((
@@ -244,6 +265,22 @@ mod tests {
         for path in ["engine/Engine.psm1", "host/Install.ps1", "node/Node.psm1", "resources/file.ps1"] {
             assert!(paths.contains(&path.to_owned()), "{path}");
         }
+    }
+
+    #[test]
+    fn ends_of_lines_are_no_change_and_others_are() {
+        let body = "engine/Tools.ps1";
+        let change = |change: fn(&[u8]) -> Vec<u8>| {
+            let edit = |files: &mut BTreeMap<String, Vec<u8>>| {
+                let changed = change(&files[body]);
+                files.insert(body.to_owned(), changed);
+            };
+            judge(edit, &[])
+        };
+        assert!(change(end_lines_with_crlf).is_empty());
+        assert_eq!(change(|text| [text, b"\r"].concat()), ["engine/Tools.ps1 [script-changed]"]);
+        assert_eq!(end_lines_with_crlf(b"a\nb\r\n\r"), b"a\r\nb\r\n\r");
+        assert_eq!(end_lines_with_lf(b"a\r\nb\r"), b"a\nb\r");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustls_pki_types::UnixTime;
 
+use super::end_lines_with_crlf;
 use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run};
 use crate::io::fs::{self, FileError, Scratch};
@@ -87,7 +88,7 @@ pub fn sign_scripts(
     let mut result = BTreeMap::new();
     for (path, bytes) in files {
         let proof = |error| SignError::Proof { file: path.clone(), error };
-        let bare = unsigned_script(bytes).map_err(proof)?;
+        let bare = end_lines_with_crlf(&unsigned_script(bytes).map_err(proof)?);
         let made = sign_script(&program, path, &bare, key, scratch.path())?;
         // Neither a signer that failed in silence nor one that touched the script goes on from here.
         verify_signer(path, made.clone(), policy).map_err(proof)?;
