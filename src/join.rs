@@ -7,6 +7,7 @@
 mod capi;
 mod check;
 mod config;
+mod kubeconfig;
 mod kubelet;
 mod token;
 mod userdata;

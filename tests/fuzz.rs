@@ -128,6 +128,6 @@ fn every_parser_has_a_row() {
     let open: Vec<&String> = parsing.iter().filter(|path| !covers(path) && !other(path)).collect();
     assert!(open.is_empty(), "no row of tests/fuzz/parsers.rs covers {open:#?}");
     for file in PARSERS.iter().flat_map(|parser| parser.files).chain(OTHERS.iter().map(|(file, _)| file)) {
-        assert!(parsing.iter().any(|path| path.starts_with(file)), "{file} parses nothing, or is not there");
+        assert!(root().join(file).exists(), "{file} is not there");
     }
 }

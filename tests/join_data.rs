@@ -210,7 +210,11 @@ fn a_node_of_signed_scripts_joins_under_all_signed() {
 
 #[test]
 fn a_discovery_kubeconfig_travels_with_the_secret() {
-    let kubeconfig = format!("apiVersion: v1\nkind: Config\n# {}\n", "x".repeat(2000));
+    let kubeconfig = format!(
+        "apiVersion: v1\nkind: Config\nclusters:\n- cluster:\n    certificate-authority-data: TFMwdA==\n    \
+         server: https://a.example:6443\n# {}\n",
+        "x".repeat(2000)
+    );
     let run = |form: &str| {
         Test::new()
             .env("T", TOKEN)

@@ -1,5 +1,6 @@
 //! The forms of names, hashes and addresses, each with what to write in its place.
 
+use super::kubeconfig::check_kubeconfig;
 use super::{Form, JoinInput, Secrets, capi};
 use crate::diagnostic::Finding;
 use crate::model::value::is_subdomain;
@@ -84,7 +85,7 @@ pub(super) fn check_node(
 
 /// Either token discovery, whole, or a kubeconfig.
 fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
-    if secrets.kubeconfig.is_some() {
+    if let Some(file) = &secrets.kubeconfig {
         if input.endpoint.is_some() || !input.ca_cert_hashes.is_empty() {
             return Err(Finding::new(
                 "discovery-twice",
@@ -92,7 +93,7 @@ fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> 
                 "give either `--discovery-kubeconfig`, or `--endpoint` with `--ca-cert-hash`",
             ));
         }
-        return Ok(());
+        return check_kubeconfig(file);
     }
     let (what, instead) = if input.endpoint.is_none() {
         ("the cluster's endpoint", "add `--endpoint HOST:PORT`")
@@ -374,7 +375,8 @@ mod tests {
     #[test]
     fn discovery_is_whole_and_one() {
         let secrets = Secrets { token: None, kubeconfig: Some(Secret::from_constant("x")) };
-        assert_eq!(check_discovery(&JoinInput::default(), &secrets), Ok(()));
+        let alone = check_discovery(&JoinInput::default(), &secrets);
+        assert_eq!(alone.map_err(|p| p.code), Err("discovery-kubeconfig".to_owned()));
         assert_eq!(check_discovery(&good(), &secrets).map_err(|p| p.code), Err("discovery-twice".to_owned()));
         let nothing = Secrets::default();
         assert_eq!(
