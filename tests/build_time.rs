@@ -236,3 +236,42 @@ fn targets_say_which_variables_the_lock_records() {
     }
     assert!(!found.contains("`good`") && !found.contains("`place` "), "{found}");
 }
+
+/// What the environment gave to a build is no difference for who verifies its workspace without that environment.
+#[test]
+fn a_workspace_is_verified_without_the_environment_of_its_build() {
+    let builds: [(&[(&str, &str)], &str); 4] = [
+        (&[("PKR_VAR_vm_size", "Standard_D2s_v5")], ""),
+        (&[("ARM_CLIENT_SECRET", "s3cret-of-the-test"), ("ARM_CLIENT_ID", "x")], "--var location=westeurope"),
+        (&[("PKR_VAR_gallery_name", "nodes"), ("PKR_VAR_location", "westeurope")], "--image-version 1.2.3"),
+        (&[], "--var output=gallery --var network=existing --var virtual_network_name=net"),
+    ];
+    for (environment, line) in builds {
+        let test = Test::new().line("build --no-bake --out o").line(SELECTION).line(line);
+        let test = environment.iter().fold(test, |test, (name, value)| test.env(name, value));
+        test.succeeds();
+        let verified = |name: &str, value: &str| {
+            let mut command = Test::new().line("verify o").env(name, value).command();
+            command.current_dir(&test.folder).output().expect("the program starts")
+        };
+        for (name, value) in
+            [("X", "x"), ("ARM_CLIENT_SECRET", "other"), ("PKR_VAR_encryption_at_host", "true")]
+        {
+            let output = verified(name, value);
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{environment:?} {line} {name}: {said}");
+        }
+    }
+    // What decides the content is not taken from the workspace.
+    let test = Test::new().line("build --no-bake --out o").line(SELECTION);
+    test.succeeds();
+    let kept = |name: &str, drop: &str| {
+        let lines: Vec<String> =
+            test.text(name).lines().filter(|line| !line.contains(drop)).map(str::to_owned).collect();
+        lines.join("\n") + "\n"
+    };
+    let source = kept("o/source.pkr.hcl", "image_version");
+    std::fs::write(test.folder.join("o/source.pkr.hcl"), source).expect("write");
+    let mut command = Test::new().line("verify o").command();
+    assert_eq!(command.current_dir(&test.folder).status().expect("start").code(), Some(5));
+}

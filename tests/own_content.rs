@@ -186,3 +186,38 @@ fn a_definition_names_targets_beside_it() {
     }
     assert!(test.prints("plan --config d/image.json").contains("Microsoft Azure"));
 }
+
+#[test]
+fn a_policy_demands_and_forbids_steps() {
+    let policy = |fields: Value| {
+        let mut policy = json!({ "name": "ours" });
+        policy.as_object_mut().expect("object").extend(fields.as_object().expect("object").clone());
+        policy.to_string()
+    };
+    let demands = policy(json!({ "requiredSteps": ["corporate-root", "containerd"] }));
+    let plain = Test::new().file("p.json", &demands).line("plan --target host --k8s 1.36.0 --policy p.json");
+    plain.fails(3, &["corporate-root", "[requiredSteps]", "--steps DIR"]);
+    // A step of the user's own runs as administrator: the policy names its digest.
+    let example = example().file("p.json", &demands);
+    let mut command = example.command();
+    let output = command.args(["plan", "--policy", "p.json"]).output().expect("start");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("[trustedDigests]"), "{said}");
+    let digests: Vec<String> = files(&example.folder)
+        .into_iter()
+        .filter(|(path, _)| path.starts_with("steps/") || path.starts_with("components/"))
+        .map(|(_, bytes)| imagegen::embedded::sha256_hex(&bytes))
+        .collect();
+    let allowed = policy(
+        json!({ "requiredSteps": ["corporate-root"], "trustedDigests": digests, "minimumConfidence": "low" }),
+    );
+    let allowed = example.file("p.json", &allowed);
+    assert!(allowed.prints("plan --policy p.json").contains("corporate-root"));
+    let floating = Test::new().file("p.json", &policy(json!({ "refuseFloatingBaseImage": true })));
+    let line = "plan --target azure --k8s 1.36.0 --host-access services --policy p.json";
+    let mut command = floating.command();
+    let output = command.args(line.split(' ')).output().expect("start");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("[refuseFloatingBaseImage]") && said.contains("--var image_version=…"), "{said}");
+    floating.prints(&format!("{line} --var image_version=20348.2700.240907"));
+}

@@ -1,5 +1,7 @@
 //! Locks and workspaces as a whole.
 
+mod environment;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -19,7 +21,6 @@ use crate::io::{clock, fs};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json;
-use crate::model::plan::Plan;
 use crate::model::resource::ArchiveFormat;
 use crate::render::{self, Workspace};
 use crate::scripts::{Demand, INSTALL, accept_scripts, collect_scripts, find_signing};
@@ -154,6 +155,8 @@ fn render_again(
 ) -> Result<(Workspace, Vec<String>)> {
     let unreviewed = Lock { not_admitted: None, ..lock.clone() };
     let values = read_values(folder)?;
+    let build = environment::BuildEnvironment::read(folder, &values)?;
+    let values = build.complete_values(&values, lock, trees)?;
     let required = PolicyOfLock::Required;
     let (mut plan, policy) = resolve_lock_of_build(file, &unreviewed, &values, policy, required, trees)?;
     let preview = Lock::for_preview(&plan).not_admitted;
@@ -170,7 +173,7 @@ fn render_again(
         plan.signing = Some(signing);
         plan.warnings.extend(warnings);
     }
-    plan.declared = list_declared(folder, &plan)?;
+    build.restore(&mut plan);
     let guest = render_guest(&plan, &trees.catalog.load_flags()?, &provisioners)?;
     let archive = render::archive_names(&plan).to_vec();
     Ok((render::render_workspace(&plan, lock, &guest, &trees.packer, &provisioners)?, archive))
@@ -181,16 +184,6 @@ fn read_values(folder: &Path) -> Result<BTreeMap<String, Value>> {
     let name = "imagegen.auto.pkrvars.json";
     let Some(bytes) = fs::read_if_exists(&folder.join(name))? else { return Ok(BTreeMap::new()) };
     Ok(json::parse_json(name, &bytes)?)
-}
-
-/// Variables that the workspace declares: an optional one stands there if the environment had a value for it.
-fn list_declared(folder: &Path, plan: &Plan) -> Result<Vec<String>> {
-    let text = fs::read_if_exists(&folder.join("variables.pkr.hcl"))?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let declares = |name: &str| text.lines().any(|line| line.trim() == format!("variable \"{name}\" {{"));
-    let variables = plan.target.variables.iter().filter(|variable| !variable.lock_only);
-    let kept = variables.filter(|it| plan.declared.contains(&it.name) || declares(&it.name));
-    Ok(kept.map(|variable| variable.name.clone()).collect())
 }
 
 /// Guest scripts of a workspace: in its payload, or beside its plan.

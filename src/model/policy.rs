@@ -41,6 +41,12 @@ pub struct Policy {
     /// Refuse a Kubernetes release that its line's security floor excludes.
     #[serde(default)]
     pub refuse_below_security_floor: bool,
+    /// Refuse a base image that the platform chooses anew in each build, such as `latest`.
+    #[serde(default)]
+    pub refuse_floating_base_image: bool,
+    /// Steps that must be part of the plan, by id: the program's or your own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_steps: Vec<String>,
     /// Guest scripts must be signed, and the guest runs them under `AllSigned`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_scripts: Option<SignedScripts>,

@@ -10,13 +10,14 @@ use crate::catalog::{Catalog, Trees};
 use crate::cli::{PolicyArgs, SelectionArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::sha256_hex;
+use crate::guest::read_steps;
 use crate::io::fs::{self, FileError};
 use crate::model::json;
 use crate::model::overrides::{Override, Overrides, set_overrides};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
 use crate::model::url::HttpUrl;
-use crate::trust::{Subject, check_plan, check_policy, check_subjects, warn_own_anchors};
+use crate::trust::{Subject, check_plan, check_policy, check_steps, check_subjects, warn_own_anchors};
 
 /// Largest file that people or imagegen write by hand: definition, overrides, policy, lockfile.
 const LARGEST_INPUT: u64 = 64 << 20;
@@ -152,8 +153,16 @@ pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> R
     let own: Vec<Subject<'_>> = own.map(|(path, sha256)| Subject::from_own_file(path, sha256)).collect();
     check_subjects(&policy, &own, true, &trees.catalog)?;
     check_plan(&policy, plan, &trees.catalog)?;
+    check_steps(&policy, &list_applied_steps(plan, trees)?)?;
     check_tools(plan, &policy, trees)?;
     Ok(policy)
+}
+
+/// Ids of the steps that are part of a plan.
+fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<String>> {
+    let situation = plan.situation();
+    let steps = read_steps(&trees.provisioners)?.into_iter().map(|(_, step)| step);
+    Ok(steps.filter(|step| situation.holds(&step.when)).map(|step| step.id).collect())
 }
 
 /// What the command line says of the policy.

@@ -85,7 +85,28 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
                 .with_subject(warning.subject.clone())
         }));
     }
+    if policy.refuse_floating_base_image {
+        let floating = plan.warnings.iter().filter(|warning| warning.id == "floating-base-image");
+        findings.extend(floating.map(|warning| {
+            let remedy = format!("pin the base image: `--var {}=…`", warning.subject);
+            Finding::new("refuseFloatingBaseImage", warning.message.clone(), remedy)
+                .with_subject(warning.subject.clone())
+        }));
+    }
     refuse_findings(policy, findings)
+}
+
+/// `applied` holds the ids of the steps that are part of a plan.
+///
+/// # Errors
+/// A step that the policy requires is not among them.
+pub fn check_steps(policy: &Policy, applied: &[String]) -> Result<(), PolicyError> {
+    let absent = policy.required_steps.iter().filter(|id| !applied.contains(id));
+    let findings = absent.map(|id| {
+        let remedy = format!("bring the step `{id}` by `--steps DIR`, or choose what it applies to");
+        Finding::new("requiredSteps", "no step of the plan has this id", remedy).with_subject(id)
+    });
+    refuse_findings(policy, findings.collect())
 }
 
 fn refuse_findings(policy: &Policy, findings: Vec<Finding>) -> Result<(), PolicyError> {

@@ -1,0 +1,99 @@
+//! What the environment of a build gave to a workspace: variables that it declares without a value. The environment of
+//! the machine that verifies says nothing about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::catalog::Trees;
+use crate::diagnostic::Result;
+use crate::io::fs;
+use crate::lock::Lock;
+use crate::model::plan::{MissingVariable, Plan};
+use crate::model::target::Target;
+use crate::model::variable::Selector;
+use crate::render::load_target;
+
+#[derive(Debug)]
+pub(super) struct BuildEnvironment {
+    /// Variables that the workspace declares.
+    declared: BTreeSet<String>,
+    /// Those of them without a value in its files.
+    open: BTreeSet<String>,
+    /// Those that its README names as missing.
+    missing: BTreeSet<String>,
+}
+
+impl BuildEnvironment {
+    pub(super) fn read(folder: &Path, values: &BTreeMap<String, Value>) -> Result<Self> {
+        let read = |name: &str| -> Result<String> {
+            let bytes = fs::read_if_exists(&folder.join(name))?.unwrap_or_default();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let find = |text: &str, start: &str, end: &str| -> BTreeSet<String> {
+            let names = text.lines().filter_map(|line| line.trim().strip_prefix(start)?.strip_suffix(end));
+            names.map(str::to_owned).collect()
+        };
+        let declared = find(&read("variables.pkr.hcl")?, "variable \"", "\" {");
+        let open = declared.iter().filter(|name| !values.contains_key(*name)).cloned().collect();
+        Ok(Self { open, declared, missing: find(&read("README.md")?, "- `", "`") })
+    }
+
+    /// The values with those of build-time selectors, which the workspace shows by what it declares.
+    pub(super) fn complete_values(
+        &self,
+        values: &BTreeMap<String, Value>,
+        lock: &Lock,
+        trees: &Trees,
+    ) -> Result<BTreeMap<String, Value>> {
+        let mut values = values.clone();
+        let Some(name) = &lock.selection.target else { return Ok(values) };
+        let target = load_target(&trees.packer, name)?;
+        for selector in target.selectors.iter().filter(|selector| selector.build_time) {
+            if let Some(value) = self.find_selected(selector, &target) {
+                values.insert(selector.name.clone(), value.into());
+            }
+        }
+        Ok(values)
+    }
+
+    /// The default, or the first value that the declared variables allow.
+    fn find_selected(&self, selector: &Selector, target: &Target) -> Option<String> {
+        let declared = target.variables.iter().filter(|variable| self.declared.contains(&variable.name));
+        let demands: Vec<&Vec<String>> =
+            declared.filter_map(|variable| variable.when.get(&selector.name)).collect();
+        let fits = |value: &&String| demands.iter().all(|demand| demand.contains(value));
+        let values = selector.values.iter().map(|known| &known.value);
+        std::iter::once(&selector.default).chain(values).find(fits).cloned()
+    }
+
+    /// Gives the plan the variables that the workspace has: declared, open and missing.
+    pub(super) fn restore(&self, plan: &mut Plan) {
+        let (variables, target) = (&mut plan.variables, &plan.target);
+        variables.retain(|name, _| !(self.open.contains(name) && target.is_build_time(name)));
+        let known = target.variables.iter().filter(|variable| !variable.lock_only);
+        // What decides the content of the image is never taken from the workspace.
+        let is_declared = |name: &String, build_time: bool| {
+            if build_time { self.declared.contains(name) } else { plan.declared.contains(name) }
+        };
+        let kept = known.filter(|it| is_declared(&it.name, it.build_time));
+        plan.declared = kept.map(|variable| variable.name.clone()).collect();
+        let missing = target.variables.iter().filter(|it| it.build_time && self.open.contains(&it.name));
+        let listed = missing.filter(|variable| self.missing.contains(&variable.name));
+        let locked = std::mem::take(&mut plan.missing).into_iter();
+        let mut all: Vec<MissingVariable> =
+            locked.filter(|it| !it.names.iter().any(|name| target.is_build_time(name))).collect();
+        all.extend(listed.map(|variable| MissingVariable {
+            names: vec![variable.name.clone()],
+            description: variable.description.clone(),
+            sensitive: variable.sensitive,
+            from: Vec::new(),
+        }));
+        let order = |missing: &MissingVariable| {
+            target.variables.iter().position(|variable| missing.names.contains(&variable.name))
+        };
+        all.sort_by_key(order);
+        plan.missing = all;
+    }
+}
