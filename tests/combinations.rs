@@ -503,6 +503,27 @@ fn credential_providers_are_configured_as_the_line_reads_them() {
     }
 }
 
+/// The digest is the one that Kubernetes' own scripts for Google's cloud compare.
+#[test]
+fn the_registries_of_google_get_their_program() {
+    let trees = read_trees(None).expect("the catalog");
+    let mut selection = azure("1.36.4");
+    let version: Version = "0.0.2-gke.4".parse().expect("version");
+    selection.components.insert("auth-provider-gcp".to_owned(), version.clone());
+    let (guest, machine) = made(&selection, &trees).expect("planned");
+    let mut configurations =
+        files(&guest).filter(|file| file.path.ends_with(r"credential-providers\config.yaml"));
+    let text = configurations.next().expect("a configuration").content().expect("content");
+    assert!(text.contains("name: auth-provider-gcp.exe") && text.contains("\"*.pkg.dev\""), "{text}");
+    let kubelet = machine.find_service("kubelet").expect("kubelet").settings;
+    for flag in ["--image-credential-provider-config=", "--image-credential-provider-bin-dir="] {
+        assert_eq!(kubelet.arguments.iter().filter(|word| word.starts_with(flag)).count(), 1, "{flag}");
+    }
+    let mut old = azure("1.25.0");
+    old.components.insert("auth-provider-gcp".to_owned(), version);
+    assert!(made(&old, &trees).is_none(), "its configuration is of an API that 1.25 does not know");
+}
+
 /// A key that this wins does not read leaves the list empty, and an empty list lets everything
 /// start.
 #[test]

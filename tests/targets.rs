@@ -117,7 +117,9 @@ fn format_row(row: &Value) -> String {
     );
     let checks = row["checks"].as_array().expect("checks");
     let find = |stage: &str| checks.iter().find(|check| check["stage"] == stage);
-    let validated = find("validated").map_or_else(
+    // A build runs `init` and `validate` as well.
+    let validated = find("validated").or_else(|| find("executed").filter(|_| plugin.is_some()));
+    let validated = validated.map_or_else(
         || if plugin.is_some() { "names only".to_owned() } else { "-".to_owned() },
         |check| format!("plugin {}", text(&check["plugin"])),
     );
@@ -139,6 +141,35 @@ fn format_row(row: &Value) -> String {
         some => some,
     };
     format!("| `{}` | {builder} | {windows} | {validated} | {executed} | {made} |\n", text(&row["name"]))
+}
+
+#[test]
+fn every_image_target_tells_of_the_windows_licence() {
+    for target in all_targets().iter().filter(|target| target.image().is_some()) {
+        let tells = target.notes.iter().any(|note| note.text.contains("licence"));
+        assert!(tells, "{}: no note tells of the licence of Windows", target.name);
+        let test =
+            Test::new().line(&format!("build --target {} --k8s 1.36.4 --no-bake --out o", target.name));
+        test.succeeds();
+        assert!(test.text("o/README.md").contains("## Notes\n\n- "), "{}", target.name);
+    }
+}
+
+/// Whoever chooses a way to sign in gets that one: all ways of a target stand in one selector, and what Packer keeps of
+/// the environment is part of what it would otherwise not get.
+#[test]
+fn sign_in_is_chosen_and_never_found() {
+    let mut checked = 0;
+    for selector in all_targets().iter().flat_map(|target| &target.selectors) {
+        for value in &selector.values {
+            let unknown = value.environment.iter().find(|name| !selector.environment.contains(name));
+            assert_eq!(unknown, None, "{}={}", selector.name, value.value);
+            let withheld: Vec<_> = selector.list_withheld(Some(value)).collect();
+            assert!(value.environment.iter().all(|name| !withheld.contains(&name)));
+            checked += usize::from(!selector.environment.is_empty());
+        }
+    }
+    assert!(checked >= 15, "{checked}");
 }
 
 /// Every target for each of its Windows releases with the oldest and the newest Kubernetes, with delivery by media,
