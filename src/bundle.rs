@@ -13,6 +13,7 @@
 
 mod gather;
 pub mod images;
+mod kept;
 mod mirror;
 mod read;
 mod registry;
@@ -33,6 +34,7 @@ use crate::model::url::HttpUrl;
 use crate::verify::ProofError;
 
 pub use gather::gather_bundle;
+pub use kept::list_kept_objects;
 pub use mirror::{Mirrored, extract_mirror, find_mirror_url};
 pub use read::{Opened, extract_bundle, verify_bundle};
 pub use registry::{CarriedImage, ImageSource};

@@ -257,6 +257,25 @@ fn remove(test: &Test, path: &str) {
     fs::remove_file(test.folder.join("scripts").join(path)).expect("script");
 }
 
+/// A policy holds for `scripts sign`, too: what it would refuse later is not written.
+#[test]
+fn signing_by_a_stranger_is_refused_under_a_policy() {
+    let Some(test) = bench() else { return };
+    let before = test.read("scripts/engine/Tools.ps1");
+    let line = |signer: &str| {
+        format!(
+            "scripts sign scripts --key {signer}.key --certificate {signer}.pem --root ca.pem --policy policy.json"
+        )
+    };
+    same(&test).line(&line("stranger")).fails(5, &["the signer is `CN=Stranger,O=Stranger`", "[publisher]"]);
+    assert_eq!(test.read("scripts/engine/Tools.ps1"), before, "nothing was written");
+    same(&test).line(&line("own")).succeeds();
+    assert_ne!(test.read("scripts/engine/Tools.ps1"), before);
+    // What imagegen signed counts as written by imagegen.
+    same(&test).line("scripts export --out scripts").succeeds();
+    assert_eq!(test.read("scripts/engine/Tools.ps1"), before);
+}
+
 #[test]
 fn what_is_not_signed_as_the_policy_demands_is_refused() {
     let table: &[(&str, Change, &str, &[&str])] = &[

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::bundle::list_kept_objects;
 use crate::cli::{StoreArgs, StoreWhat};
 use crate::diagnostic::Result;
 use crate::io::fs;
@@ -62,12 +63,7 @@ pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
             let mut kept = BTreeSet::new();
             for file in lock {
                 let lock = Lock::decode(&file.display().to_string(), &fs::read_file(file)?)?;
-                kept.extend(
-                    lock.artifacts
-                        .into_iter()
-                        .flat_map(|artifact| artifact.digests)
-                        .map(|pin| pin.digest.to_string()),
-                );
+                kept.extend(list_kept_objects(&lock, &store)?);
             }
             let age = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);
             let removed = store.collect_garbage(&|digest| kept.contains(digest), age)?;

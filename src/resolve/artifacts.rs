@@ -140,6 +140,14 @@ fn select_digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
         Some(PinnedDigest { digest, confidence: pin.confidence, source: pin.source.clone() })
     };
     let mut digests: Vec<PinnedDigest> = pins.iter().filter_map(pinned).collect();
+    // Two records that contradict each other pin nothing.
+    let all = digests.clone();
+    let is_contradicted = |pin: &PinnedDigest| {
+        all.iter().any(|it| it.digest.algorithm() == pin.digest.algorithm() && it.digest != pin.digest)
+    };
+    if digests.iter().any(is_contradicted) {
+        return Vec::new();
+    }
     digests.sort_by_key(|pin| (pin.digest.algorithm(), Reverse(pin.confidence)));
     digests.dedup_by_key(|pin| pin.digest.algorithm());
     digests
@@ -243,6 +251,17 @@ mod tests {
         assert!(artifact.signatures.is_empty());
         assert_eq!(planned("1.6.0").url.public_url(), "https://mirror.example/t.zip");
         assert_eq!(planned("1.6.0").signatures.len(), 1);
+    }
+
+    #[test]
+    fn records_that_contradict_each_other_pin_nothing() {
+        let mut own = component();
+        let mut other = own.pins[2].clone();
+        other.digest = own.pins[5].digest.clone();
+        own.pins.push(other);
+        let artifact = plan_release(&own, &"1.1.0".parse().expect("version")).expect("planned");
+        assert!(!artifact.is_pinned(), "{:?}", artifact.digests);
+        assert!(planned("1.1.0").is_pinned());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::Test;
 
-const D: &str = "abababababababababababababababababababababababababababababababab";
+const DIGEST: &str = "abababababababababababababababababababababababababababababababab";
 const PEM: &str = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n";
 const CERTIFICATE: &str = include_str!("../fixtures/cluster-ca.pem");
 
@@ -62,7 +62,7 @@ fn list_anchors() -> Vec<Attack> {
         attack(
             "key of another policy entry",
             signed(json!({"kind": "cosign-key", "key": PEM})),
-            json!({"name": "ours", "trustedKeys": [D]}),
+            json!({"name": "ours", "trustedKeys": [DIGEST]}),
             &["[trustedKeys]"],
         ),
         attack(
@@ -126,18 +126,18 @@ fn list_anchors() -> Vec<Attack> {
         attack(
             "named publisher under a root of the attacker's",
             over("containerd", json!({"publisher": "O=Good", "signedMembers": ["*"], "roots": CERTIFICATE})),
-            json!({"name": "ours", "allowedPublishers": ["O=Good"], "allowedRoots": [D]}),
+            json!({"name": "ours", "allowedPublishers": ["O=Good"], "allowedRoots": [DIGEST]}),
             &["an override names the root", "[allowedRoots]"],
         ),
         attack(
             "modified guest script",
-            over("scripts/engine/Engine.psm1", json!({"sha256": D})),
+            over("scripts/engine/Engine.psm1", json!({"sha256": DIGEST})),
             ours(),
             &["scripts/engine/Engine.psm1", "[trustedDigests]"],
         ),
         Attack {
             name: "Packer of the definition's",
-            brings: over("packer", json!({"sha256": D})),
+            brings: over("packer", json!({"sha256": DIGEST})),
             policy: ours(),
             line: AZURE,
             code: 3,
@@ -145,7 +145,10 @@ fn list_anchors() -> Vec<Attack> {
         },
         Attack {
             name: "Packer plugin from elsewhere",
-            brings: over("packer-plugin-azure", json!({"url": "https://evil.example/p.zip", "sha256": D})),
+            brings: over(
+                "packer-plugin-azure",
+                json!({"url": "https://evil.example/p.zip", "sha256": DIGEST}),
+            ),
             policy: ours(),
             line: AZURE,
             code: 3,
@@ -186,8 +189,8 @@ fn list_anchors() -> Vec<Attack> {
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn list_names_and_hosts() -> Vec<Attack> {
     let attack = |name, brings, policy, said| Attack { name, brings, policy, line: HOST, code: 3, said };
-    let url = |url: &str| over("containerd", json!({"url": url, "sha256": D}));
-    let file = |url: &str| json!({"updates": {"files": [{"kb": "KB5058411", "url": url, "sha256": D}]}});
+    let url = |url: &str| over("containerd", json!({"url": url, "sha256": DIGEST}));
+    let file = |url: &str| json!({"updates": {"files": [{"kb": "KB5058411", "url": url, "sha256": DIGEST}]}});
     let rule = |pattern: &str| json!({"name": "ours", "require": [{"id": "r", "components": [pattern], "anyOf": ["minisign"]}]});
     let forbids = |pattern: &str| json!({"name": "ours", "forbiddenComponents": [pattern]});
     vec![
@@ -266,13 +269,13 @@ fn list_names_and_hosts() -> Vec<Attack> {
         ),
         attack(
             "a volume plugin",
-            json!({"volumePlugins": {"v~d": [{"file": "d.exe", "url": "https://evil.example/d", "sha256": D}]}}),
+            json!({"volumePlugins": {"v~d": [{"file": "d.exe", "url": "https://evil.example/d", "sha256": DIGEST}]}}),
             hosts(KNOWN),
             &["v~d/d.exe: it comes from evil.example"],
         ),
         attack(
             "a container image",
-            json!({"containerImages": [format!("evil.example/x:1@sha256:{D}")]}),
+            json!({"containerImages": [format!("evil.example/x:1@sha256:{DIGEST}")]}),
             hosts(KNOWN),
             &["it comes from evil.example"],
         ),
@@ -340,7 +343,7 @@ fn list_names_and_hosts() -> Vec<Attack> {
         ),
         attack(
             "a digest in the place of the catalog's",
-            over("crictl", json!({"sha256": D})),
+            over("crictl", json!({"sha256": DIGEST})),
             json!({"name": "ours", "minimumConfidence": "high"}),
             &["crictl", "[minimumConfidence]"],
         ),
@@ -352,7 +355,7 @@ fn list_names_and_hosts() -> Vec<Attack> {
         ),
         attack(
             "an image's digest",
-            json!({"containerImages": [format!("x.example/x:1@sha256:{D}")]}),
+            json!({"containerImages": [format!("x.example/x:1@sha256:{DIGEST}")]}),
             json!({"name": "ours", "minimumConfidence": "medium"}),
             &["the image definition alone states its digest"],
         ),
@@ -398,7 +401,7 @@ fn list_names_and_hosts() -> Vec<Attack> {
 /// Secrets go where a file says.
 fn list_headers() -> Vec<Attack> {
     let asks = |url: &str| {
-        over("containerd", json!({"url": url, "sha256": D, "headers": {"Authorization": "TOKEN"}}))
+        over("containerd", json!({"url": url, "sha256": DIGEST, "headers": {"Authorization": "TOKEN"}}))
     };
     let grant =
         |host: &str| json!({"name": "ours", "headerGrants": [{"environment": "TOKEN", "hosts": [host]}]});
@@ -553,4 +556,44 @@ fn a_lock_replaces_nothing_else() {
     let test = Test::new().line("lock").line(line);
     test.succeeds();
     test.succeeds();
+}
+
+/// `store gc` keeps what a lock names, by whatever digest.
+#[test]
+fn a_swept_store_has_what_the_lock_names() {
+    let line = "--target host --k8s 1.36.0";
+    let made = Test::new().line("lock").line(line).stocked(&format!("plan {line}"));
+    let mut overrides: Value = serde_json::from_str(&made.text("overrides.json")).expect("JSON");
+    let before = crate::support::files(&made.folder.join("store/objects"));
+    // One artifact is pinned by SHA-512 alone, and one file is the definition's own.
+    for (_, over) in overrides.as_object_mut().expect("map") {
+        let digest = over["sha256"].as_str().expect("digest").to_owned();
+        let (_, bytes) = before.iter().find(|(name, _)| name.ends_with(&digest)).expect("object");
+        let long = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes);
+        *over = json!({"url": over["url"], "sha512": imagegen::embedded::encode_hex(long.as_ref())});
+    }
+    let own = imagegen::embedded::sha256_hex(b"an update");
+    let kb = json!({"kb": "KB5058411", "url": "https://x.example/a.msu", "sha256": own});
+    let definition = json!({"updates": {"files": [kb]}}).to_string();
+    let test = made
+        .file("overrides.json", &overrides.to_string())
+        .file("imagegen.json", &definition)
+        .file("a.msu", "an update")
+        .file("other", "not named");
+    test.succeeds();
+    let run = |line: &str| {
+        let ran = Test::new().line(line).command().current_dir(&test.folder).output().expect("starts");
+        assert!(ran.status.success(), "{line}: {}", String::from_utf8_lossy(&ran.stderr));
+    };
+    // Adding the files again tells the store their SHA-512.
+    for (at, bytes) in before.values().enumerate() {
+        std::fs::write(test.folder.join(format!("added-{at}")), bytes).expect("file");
+        run(&format!("store add added-{at} --store store"));
+    }
+    run("store add a.msu other --store store");
+    run("store gc --days 0 --lock imagegen.lock.json --store store");
+    let after = crate::support::files(&test.folder.join("store/objects"));
+    let has = |content: &[u8]| after.values().any(|bytes| bytes == content);
+    assert!(before.values().all(|bytes| has(bytes)) && has(b"an update"));
+    assert!(!has(b"not named"));
 }

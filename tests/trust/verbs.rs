@@ -40,7 +40,7 @@ const VERBS: &[(&str, Gate)] = &[
     ("join-data", Refuses(JOIN)),
     ("cluster-manifests", Refuses("--k8s 1.36.0 --endpoint a.example:6443 --out made")),
     ("conformance", Refuses("--k8s 1.36.0")),
-    ("scripts sign", Tested("scripts::what_is_not_signed_as_the_policy_demands_is_refused")),
+    ("scripts sign", Tested("scripts::signing_by_a_stranger_is_refused_under_a_policy")),
     ("scripts export", Free("the program's own scripts, which `build` compares")),
     ("store add", Free("a cache by digest: a file counts where a digest names it")),
     ("store verify", Free("it removes damaged files alone")),

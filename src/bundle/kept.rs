@@ -1,0 +1,51 @@
+//! What of a store a lockfile needs: artifacts by each of their digests, what proves them, the user's files and
+//! container images with their layers.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::images::LARGEST_MANIFEST;
+use super::list_artifact_urls;
+use crate::acquire::carried_name;
+use crate::io::fs::{self, FileError};
+use crate::io::store::{Object, Store};
+use crate::lock::Lock;
+use crate::model::value::{FileDigest, ImageReference, Sha256};
+
+/// SHA-256 of every object that the lockfile names.
+///
+/// # Errors
+/// An object cannot be read.
+pub fn list_kept_objects(lock: &Lock, store: &Store) -> Result<BTreeSet<String>, FileError> {
+    let mut kept = BTreeSet::new();
+    let mut keep = |object: Option<Object>| kept.extend(object.map(|object| object.sha256));
+    for artifact in &lock.artifacts {
+        artifact.digests.iter().for_each(|pin| keep(store.find_object(&pin.digest)));
+        for url in list_artifact_urls(artifact) {
+            keep(store.find_url(url));
+            keep(store.find_url(&carried_name(url)));
+        }
+    }
+    for file in lock.selection.user_files() {
+        keep(store.find_object(&FileDigest::Sha256(file.sha256.clone())));
+    }
+    let images = lock.images.iter().chain(&lock.selection.container_images);
+    let mut open: Vec<Sha256> = images.map(ImageReference::digest).collect();
+    while let Some(digest) = open.pop() {
+        let Some(object) = store.find_object(&FileDigest::Sha256(digest)) else { continue };
+        if kept.insert(object.sha256.clone()) {
+            open.extend(list_blobs(&fs::read_head(&object.path, LARGEST_MANIFEST)?));
+        }
+    }
+    Ok(kept)
+}
+
+/// Digests that a manifest or a list of manifests names; none in a layer.
+fn list_blobs(bytes: &[u8]) -> Vec<Sha256> {
+    let Ok(manifest) = serde_json::from_slice::<Value>(bytes) else { return Vec::new() };
+    let lists = ["manifests", "layers"].into_iter().filter_map(|name| manifest[name].as_array()).flatten();
+    let blobs = lists.chain(manifest.get("config"));
+    let digests = blobs.filter_map(|blob| blob["digest"].as_str()?.strip_prefix("sha256:"));
+    digests.filter_map(|digest| digest.parse().ok()).collect()
+}
