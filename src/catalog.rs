@@ -33,6 +33,12 @@ const LINES: &str = "kubernetes/lines";
 const SUPPORT: &str = "kubernetes/support.json";
 const PROGRAMS: &str = "kubernetes/programs.json";
 const FLAGS: &str = "kubernetes/flags.json";
+const RULES: &str = "rules.json";
+const FEATURES: &str = "features.json";
+const CONTENTS: &str = "contents.json";
+
+/// Tables that decide about every image, whatever its target and line.
+pub const TABLES: [&str; 4] = [FLAGS, RULES, FEATURES, CONTENTS];
 
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
@@ -234,7 +240,7 @@ impl Catalog {
     /// # Errors
     /// The file is missing or not a set of rules.
     pub fn load_rules(&self) -> Result<Rules, CatalogError> {
-        self.read_json("rules.json")
+        self.read_json(RULES)
     }
 
     /// Optional features, in the order of their file.
@@ -242,13 +248,13 @@ impl Catalog {
     /// # Errors
     /// The file is missing or not a table of features.
     pub fn load_features(&self) -> Result<Vec<Feature>, CatalogError> {
-        Ok(self.read_json::<Features>("features.json")?.features)
+        Ok(self.read_json::<Features>(FEATURES)?.features)
     }
 
     /// # Errors
     /// The file is missing or not a table of contents.
     pub fn load_contents(&self) -> Result<Contents, CatalogError> {
-        self.read_json("contents.json")
+        self.read_json(CONTENTS)
     }
 
     /// # Errors

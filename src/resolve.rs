@@ -277,17 +277,12 @@ fn digest_inputs(
     groups: &[PlannedGroup],
     surroundings: &Surroundings,
 ) -> Result<String, CatalogError> {
-    let mut text = json::format_json(target) + &json::format_json(line) + &json::format_json(windows);
+    let mut bytes = json::to_bytes(&(target, line, windows, network, groups));
     if !surroundings.own_files.is_empty() {
-        text += &json::format_json(&surroundings.own_files);
+        bytes.extend(json::to_bytes(&surroundings.own_files));
     }
-    text += &json::format_json(network);
-    text += &json::format_json(&catalog.load_flags()?);
-    text += &json::format_json(&catalog.load_rules()?);
-    text += &json::format_json(&catalog.load_features()?);
-    text += &json::format_json(&catalog.load_contents()?);
-    for group in groups {
-        text += &json::format_json(group);
+    for table in crate::catalog::TABLES {
+        bytes.extend_from_slice(catalog.read_text(table)?.as_bytes());
     }
-    Ok(sha256_hex(text.as_bytes()))
+    Ok(sha256_hex(&bytes))
 }

@@ -22,7 +22,8 @@ use crate::cli::SelectionArgs;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::{Tree, sha256_hex};
 use crate::guest::{Guest, render_guest};
-use crate::machine::{Expectations, Prediction, predict_state};
+use crate::machine::{Expectations, PackageService, Prediction, predict_state};
+use crate::model::component::PayloadKind;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
@@ -219,6 +220,21 @@ pub fn resolve_node_plan(selection: &SelectionArgs, trees: &Trees) -> Result<(Pl
     Ok((plan, policy))
 }
 
+/// Services that the packages of a plan install, as their components say.
+fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageService>> {
+    let mut found = Vec::new();
+    for artifact in plan.artifacts().filter(|artifact| artifact.kind == PayloadKind::Msi) {
+        let services = &catalog.load_component(&artifact.component)?.services;
+        found.extend(
+            services.iter().map(|service| PackageService {
+                package: artifact.url.clone(),
+                service: service.name.clone(),
+            }),
+        );
+    }
+    Ok(found)
+}
+
 /// The guest plan and the machine it makes.
 ///
 /// # Errors
@@ -229,6 +245,7 @@ pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)
     let image = plan.target.image();
     let platform = image.map(|image| image.platform.clone()).unwrap_or_default();
     let step_file = |id: &str| guest.step_files.get(id).cloned().unwrap_or_else(|| id.to_owned());
+    let packages = list_package_services(plan, &trees.catalog)?;
     let prediction = predict_state(
         &guest.plan.resources,
         &Expectations {
@@ -239,6 +256,7 @@ pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)
             seals: image.is_some(),
             later: &guest.later,
             ports: &guest.ports,
+            packages: &packages,
             build_user: image.map(|image| image.session().1),
             winrm: image.map(|image| image.session().0),
             programs: &programs,

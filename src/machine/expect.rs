@@ -11,6 +11,7 @@ use crate::model::kubernetes::Program;
 use crate::model::paths;
 use crate::model::resource::{Direction, Protocol, WinrmTransport};
 use crate::model::target::Platform;
+use crate::model::url::HttpUrl;
 use crate::model::value::{AccountName, Ports};
 
 pub struct Expectations<'a> {
@@ -22,6 +23,8 @@ pub struct Expectations<'a> {
     pub seals: bool,
     pub later: &'a [LaterFile],
     pub ports: &'a [PortUse],
+    /// Services that packages of the plan install.
+    pub packages: &'a [PackageService],
     /// The account that the target leaves on the machine for the build.
     pub build_user: Option<&'a AccountName>,
     /// The listener of `WinRM` that the target leaves on the machine for the build.
@@ -67,6 +70,14 @@ impl LaterFile {
         let name = name.to_lowercase();
         by.split([' ', ',', '/']).any(|word| word == name)
     }
+}
+
+/// A service that a package installs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageService {
+    /// The package's own address.
+    pub package: HttpUrl,
+    pub service: String,
 }
 
 /// A port that a program uses.

@@ -12,8 +12,6 @@ pub(super) enum From {
     Feature(&'static str),
     /// On images of the target.
     Platform,
-    /// Installed by the package whose `creates` has this part.
-    Package(&'static str),
 }
 
 /// What access ordinary users have to a new thing in a directory.
@@ -109,9 +107,6 @@ const SERVICES: [(&str, From); 22] = [
     ("vmcompute", From::Feature("Containers")),
 ];
 
-/// Services that packages install.
-const PACKAGE_SERVICES: [(&str, From); 1] = [("cloudbase-init", From::Package(r"\cloudbase-init\"))];
-
 /// Programs that need a feature.
 const NEEDS: [(&str, &str); 4] = [
     ("containerd", "Containers"),
@@ -143,7 +138,7 @@ pub(super) fn find_service_origin(name: &str, platform: &Platform) -> Option<Fro
         return Some(From::Platform);
     }
     let name = name.to_lowercase();
-    SERVICES.iter().chain(&PACKAGE_SERVICES).find(|(known, _)| *known == name).map(|(_, from)| *from)
+    SERVICES.iter().find(|(known, _)| *known == name).map(|(_, from)| *from)
 }
 
 /// The feature that a program or service cannot do without.
@@ -171,7 +166,7 @@ mod tests {
             let above = paths::parent_path(path).expect("a file lies somewhere");
             assert!(find_directory(&above, &Platform::default()).is_some(), "{above}");
         }
-        for (name, _) in SERVICES.iter().chain(&PACKAGE_SERVICES) {
+        for (name, _) in SERVICES {
             assert_eq!(name.to_lowercase(), *name);
         }
     }

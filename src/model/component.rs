@@ -44,6 +44,9 @@ pub struct Component {
     /// Every published digest that is known, including those that only tell drift.
     #[serde(default)]
     pub pins: Vec<Pin>,
+    /// Services that its installer creates; a step can set what they have not set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<InstalledService>,
 }
 
 /// The conditions of a component that no group of `contents.json` names.
@@ -222,6 +225,14 @@ pub struct Authenticode {
     /// Certificates in PEM that chains may end in; the catalog's own where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<String>,
+}
+
+/// A service that an installer creates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct InstalledService {
+    pub name: String,
+    pub source: String,
 }
 
 /// One published digest.

@@ -94,6 +94,15 @@ pub fn format_json<T: Serialize>(value: &T) -> String {
     text
 }
 
+/// In one line, for digests.
+///
+/// # Panics
+/// Never for the types of this crate.
+#[must_use]
+pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).expect("values of this crate are JSON")
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

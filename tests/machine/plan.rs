@@ -10,7 +10,7 @@ use imagegen::model::target::Platform;
 use imagegen::model::value::AccountName;
 
 use imagegen::machine::{
-    Expectations, LaterFile, Machine, PortUse, Prediction, fold_resources, predict_state,
+    Expectations, LaterFile, Machine, PackageService, PortUse, Prediction, fold_resources, predict_state,
 };
 
 use super::windows;
@@ -23,6 +23,7 @@ pub(super) struct Plan {
     pub resources: Vec<Value>,
     pub later: Vec<LaterFile>,
     pub ports: Vec<PortUse>,
+    packages: Vec<PackageService>,
     pub programs: BTreeMap<String, Program>,
     pub winrm: Option<WinrmTransport>,
     platform: Platform,
@@ -57,6 +58,10 @@ impl Plan {
             programs,
             winrm: Some(WinrmTransport::Https),
             platform: Platform::default(),
+            packages: vec![PackageService {
+                package: "https://dl.example/c.msi".parse().expect("a URL"),
+                service: "cloudbase-init".to_owned(),
+            }],
             build_user: "packer".parse().expect("a name"),
         }
     }
@@ -118,6 +123,7 @@ impl Plan {
             seals: true,
             later: &self.later,
             ports: &self.ports,
+            packages: &self.packages,
             build_user: Some(&self.build_user),
             winrm: self.winrm,
             programs: &self.programs,

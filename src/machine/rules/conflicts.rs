@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::model::resource::{DirectoryState, Identity, Resource, ResourceKind, Scope};
+use crate::model::resource::{DirectoryState, Effect, Identity, Resource, ResourceKind, Scope};
 
 use super::super::rule::Rule;
 use super::{Context, Problems};
@@ -20,42 +20,40 @@ pub(super) fn check_resource_names(context: &Context<'_>, problems: &mut Problem
     }
 }
 
-/// What one resource demands of one thing.
-struct Claim<'a> {
-    facts: Map<String, Value>,
-    by: &'a Resource,
-}
+/// A thing that a resource is about, and the resource.
+type Claim<'a> = (Effect<'a>, &'a Resource);
 
 pub(super) fn check_claims(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut standing: BTreeMap<Identity, Vec<Claim<'_>>> = BTreeMap::new();
     for resource in context.resources {
         for effect in resource.kind.effects() {
-            let identity = effect.kind.properties().identity();
-            let claim = Claim { facts: collect_claims(&effect.kind), by: resource };
-            let earlier = standing.entry(identity.clone()).or_default();
-            if let Some((first, fact)) = earlier.iter().find_map(|first| find_disagreement(first, &claim)) {
+            let earlier = standing.entry(effect.kind.properties().identity()).or_default();
+            if let Some((first, fact)) = find_disagreement(earlier, &effect) {
+                let identity = effect.kind.properties().identity();
                 problems.add_problem(
                     if identity.is_path() { Rule::PathConflict } else { Rule::NameConflict },
                     resource,
-                    format!("disagrees with `{}` about `{fact}` of {identity}", first.by.name),
+                    format!("disagrees with `{}` about `{fact}` of {identity}", first.name),
                     "keep one of the two, or give the earlier one `scope: build` if a later one replaces it",
                 );
             }
-            earlier.push(claim);
+            earlier.push((effect, resource));
         }
     }
 }
 
-/// The first fact that both state differently. A later resource may replace what is part of the build.
-fn find_disagreement<'a, 'b>(first: &'b Claim<'a>, second: &Claim<'_>) -> Option<(&'b Claim<'a>, &'b str)> {
-    if first.by.scope == Scope::Build {
-        return None;
-    }
-    let differs = |(name, value): (&'b String, &Value)| {
-        let other = second.facts.get(name)?;
-        (value != other).then_some(name.as_str())
-    };
-    first.facts.iter().find_map(differs).map(|fact| (first, fact))
+/// The first fact that an earlier resource states differently. A later one may replace what is part of the build.
+fn find_disagreement<'a>(earlier: &[Claim<'a>], later: &Effect<'_>) -> Option<(&'a Resource, String)> {
+    let mut lasting = earlier.iter().filter(|(_, by)| by.scope != Scope::Build).peekable();
+    // Most things have one resource: facts are compared only where there are two.
+    lasting.peek()?;
+    let facts = collect_claims(&later.kind);
+    lasting.find_map(|(first, by)| {
+        let stated = collect_claims(&first.kind).into_iter();
+        let mut differing =
+            stated.filter(|(name, value)| facts.get(name).is_some_and(|other| other != value));
+        differing.next().map(|(name, _)| (*by, name))
+    })
 }
 
 /// Facts of files are comparable whichever type makes the file.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::model::resource::{AssertionCheck, Msi, ResourceKind, Service, StartType};
 
 use super::super::command::Command;
+use super::super::expect::PackageService;
 use super::super::inbox;
 use super::super::rule::Rule;
 use super::super::state::Present;
@@ -82,14 +83,16 @@ fn is_known(context: &Context<'_>, name: &str) -> bool {
 
 /// Whether Windows or a package brings the service. A missing feature is a rule of its own.
 fn is_provided(context: &Context<'_>, name: &str) -> bool {
-    match inbox::find_service_origin(name, context.expectations.platform) {
-        Some(inbox::From::Package(part)) => context
-            .machine
-            .resources_of::<Msi>()
-            .any(|(package, _)| package.creates.to_lowercase().contains(part)),
-        Some(inbox::From::Windows | inbox::From::Feature(_) | inbox::From::Platform) => true,
-        None => false,
-    }
+    let expectations = context.expectations;
+    let is_installed = |installed: &PackageService| {
+        installed.service.eq_ignore_ascii_case(name)
+            && context
+                .machine
+                .resources_of::<Msi>()
+                .any(|(package, _)| package.download.url == installed.package)
+    };
+    inbox::find_service_origin(name, expectations.platform).is_some()
+        || expectations.packages.iter().any(is_installed)
 }
 
 pub(super) fn check_dependencies(context: &Context<'_>, problems: &mut Problems<'_>) {
