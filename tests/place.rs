@@ -47,7 +47,7 @@ fn edited_and_own_files_beside_manifests_survive() {
     catalog.succeeds();
     let file = catalog.folder.join("o/components/containerd.json");
     fs::write(&file, "{}").unwrap();
-    assert_eq!(catalog.run_with("--force").code, Some(6));
+    assert_eq!(catalog.run().code, Some(6));
     assert_eq!(fs::read_to_string(&file).unwrap(), "{}");
 }
 
