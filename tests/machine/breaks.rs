@@ -158,7 +158,7 @@ const BREAKS: &[Break] = &[
         plan.add("x/service", "install", "service", properties);
     }),
     (Rule::ServiceUnknown, |plan| plan.set("checks/containerd", "serviceName", "containred")),
-    (Rule::ServiceUnknown, |plan| plan.set("cloudbase/package", "creates", r"C:\Program Files\Other\o.exe")),
+    (Rule::ServiceUnknown, |plan| plan.set("cloudbase/package", "url", "https://dl.example/other.msi")),
     (Rule::SessionCut, |plan| {
         plan.add("x/listener", "seal", "winrmListener", json!({"transport": "HTTPS", "ensure": "absent"}));
     }),
