@@ -209,15 +209,28 @@ pub fn resolve_updated_plan(
 /// As [`resolve_plan`].
 pub fn resolve_node_plan(selection: &SelectionArgs, trees: &Trees) -> Result<(Plan, Policy)> {
     let (mut definition, _) = read_definition(selection, trees)?;
-    let anywhere = definition.target.is_none();
-    // The target decides nothing here.
-    definition.target = definition.target.or_else(|| trees.packer.list_folders("targets").into_iter().next());
-    let mut plan = resolve_plan(&definition, trees)?;
-    if anywhere {
-        plan.packer = None;
-    }
+    let mut plan = if definition.target.is_some() {
+        resolve_plan(&definition, trees)?
+    } else {
+        resolve_anywhere(&mut definition, trees)?
+    };
     let policy = apply_policy(selection.into(), &mut plan, trees)?;
     Ok((plan, policy))
+}
+
+/// The plan of a node whose target nobody named: the first target that takes the rest of the selection. Where none
+/// does, the error of the first.
+fn resolve_anywhere(definition: &mut ImageDefinition, trees: &Trees) -> Result<Plan> {
+    let mut refusal = None;
+    for target in trees.packer.list_folders("targets") {
+        definition.target = Some(target);
+        match resolve_plan(definition, trees) {
+            Ok(plan) => return Ok(Plan { packer: None, ..plan }),
+            Err(error) => refusal = refusal.or(Some(error)),
+        }
+    }
+    definition.target = None;
+    refusal.map_or_else(|| resolve_plan(definition, trees), Err)
 }
 
 /// Services that the packages of a plan install, as their components say.

@@ -321,7 +321,11 @@ fn signed_scripts_reach_the_guest_as_they_were_signed() {
     }
     let test = scripts::provided(Test::new());
     scripts::sign(&test, "own", "ca");
+    let mut policy: Value = serde_json::from_str(&test.text("policy.json")).expect("JSON");
+    let program = fs::read(&packer).expect("Packer");
+    policy["trustedDigests"] = serde_json::json!([imagegen::embedded::sha256_hex(&program)]);
     let test = test
+        .file("policy.json", &policy.to_string())
         .file("imagegen.json", &executed_versions("azure"))
         .file("report.json", r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#)
         .line(READY)

@@ -77,6 +77,7 @@ pub struct StepResource {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct When {
+    /// Targets, or, with a leading `!`, all but one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Vec<String>>,
     /// Whether the target's builds make images; false stands for machines that are there already.

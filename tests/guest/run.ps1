@@ -548,7 +548,6 @@ function Test-TimeLimit {
     Assert-Run -Name 'sysprep is given up with its log' -Run $run -Code 1 -Text 'last line of setuperr.log'
 }
 
-# Each defect is refused with exit code 2 and leaves the machine as it was.
 # The digests of members that a build records after it has read the archives.
 function Add-MemberDigest {
     param($Content)
@@ -558,7 +557,7 @@ function Add-MemberDigest {
             $bytes = Get-Bytes -Text "$($item.member) of $($resource.properties.url)"
             $hash = [Security.Cryptography.SHA256]::HashData($bytes)
             $digest = [Convert]::ToHexString($hash).ToLowerInvariant()
-            $item | Add-Member -NotePropertyName 'sha256' -NotePropertyValue $digest
+            $item | Add-Member -NotePropertyName 'sha256' -NotePropertyValue $digest -Force
         }
     }
 }
@@ -583,6 +582,7 @@ function Test-Member {
     Assert-That -Name 'no such member stays' -Holds ($left.Count -eq 0) -Detail $left
 }
 
+# Each defect is refused with exit code 2 and leaves the machine as it was.
 function Test-Refusal {
     param([string] $Source)
     $edits = @{

@@ -56,7 +56,7 @@ pub const MISTAKES: &[Mistake] = &[
         name: "an unknown flag in a step",
         kubernetes: "1.36.0",
         made: Made::Step { file: KUBERNETES, right: BEHIND, wrong: r#"kubelet.exe", "--no-such-flag=1"],"# },
-        found: Found::Refused("unknown-flag: kubernetes/kubelet-service-logged"),
+        found: Found::Refused("[unknown-flag]"),
     },
     Mistake {
         name: "an unknown feature gate in a step",
@@ -66,7 +66,7 @@ pub const MISTAKES: &[Mistake] = &[
             right: BEHIND,
             wrong: r#"kubelet.exe", "--feature-gates=NoSuchGate=true"],"#,
         },
-        found: Found::Refused("unknown-gate: kubernetes/kubelet-service-logged"),
+        found: Found::Refused("[unknown-gate]"),
     },
     Mistake {
         name: "an unknown flag in the join data",
@@ -88,7 +88,7 @@ pub const MISTAKES: &[Mistake] = &[
             right: r"pipe\containerd-containerd'",
             wrong: r"pipe\containerd'",
         },
-        found: Found::Refused("cri-endpoint: crictl/"),
+        found: Found::Refused("[cri-endpoint]"),
     },
     Mistake {
         name: "a runtime on another pipe",
@@ -98,7 +98,7 @@ pub const MISTAKES: &[Mistake] = &[
             right: r"pipe\containerd-containerd'",
             wrong: r"pipe\containerd'",
         },
-        found: Found::Refused("cri-endpoint: crictl/"),
+        found: Found::Refused("[cri-endpoint]"),
     },
     Mistake {
         name: "no kubelet.exe",
@@ -108,7 +108,7 @@ pub const MISTAKES: &[Mistake] = &[
             right: r#""into": "{{ paths.kubernetes }}""#,
             wrong: r#""into": "{{ paths.log }}""#,
         },
-        found: Found::Refused("service-program-missing: kubernetes/kubelet-service-logged"),
+        found: Found::Refused("[service-program-missing]"),
     },
     Mistake {
         name: "a runtime that is too old",
