@@ -48,7 +48,7 @@ fn catalog(site: &Site, fingerprint: &str, key: &[u8]) {
             name if name.starts_with("components/packer") => {
                 let text = String::from_utf8(bytes).expect("UTF-8");
                 let other = text.replace("C874011F0AB405110D02105534365D9472D7468F", fingerprint);
-                assert_ne!(other, text, "{name} names its signer");
+                assert!(other != text || !text.contains("releases.hashicorp.com"), "{name} names its signer");
                 other.into_bytes()
             }
             _ => bytes,
