@@ -311,6 +311,29 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
     no_secret(&test, &said);
 }
 
+/// Under a policy, Packer runs when the policy names its digest, with plugins that are pinned: here the plugin that
+/// the tests have built, as an override.
+fn trust_tools(test: Test, packer: &Path) -> Test {
+    let folder = Path::new(&std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins"))
+        .join("github.com/hashicorp/azure");
+    let plugin = files(&folder).into_iter().find(|(name, _)| !name.ends_with("_SHA256SUM")).expect("plugin");
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    archive.start_file(plugin.0, stored).expect("entry");
+    std::io::Write::write_all(&mut archive, &plugin.1).expect("bytes");
+    let archive = archive.finish().expect("zip").into_inner();
+    let digest = sha256_hex(&archive);
+    let mut overrides: Value = serde_json::from_str(&test.text("overrides.json")).expect("JSON");
+    overrides["packer-plugin-azure"] =
+        serde_json::json!({"url": "https://artifacts.example.com/plugin.zip", "sha256": digest});
+    let mut policy: Value = serde_json::from_str(&test.text("policy.json")).expect("JSON");
+    let program = sha256_hex(&fs::read(packer).expect("Packer"));
+    policy["trustedDigests"] = serde_json::json!([program, digest]);
+    test.bytes(&format!("store/objects/sha256/{}/{digest}", &digest[..2]), &archive)
+        .file("overrides.json", &overrides.to_string())
+        .file("policy.json", &policy.to_string())
+}
+
 /// The payload that arrives is the one whose scripts the provider signed, and Packer's unsigned wrapper does no more
 /// than start the engine under `AllSigned`.
 #[test]
@@ -321,17 +344,14 @@ fn signed_scripts_reach_the_guest_as_they_were_signed() {
     }
     let test = scripts::provided(Test::new());
     scripts::sign(&test, "own", "ca");
-    let mut policy: Value = serde_json::from_str(&test.text("policy.json")).expect("JSON");
-    let program = fs::read(&packer).expect("Packer");
-    policy["trustedDigests"] = serde_json::json!([imagegen::embedded::sha256_hex(&program)]);
     let test = test
-        .file("policy.json", &policy.to_string())
         .file("imagegen.json", &executed_versions("azure"))
         .file("report.json", r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#)
         .line(READY)
         .stocked(PLAN)
         .line("--var auth=client_secret --policy policy.json --scripts scripts --packer")
         .args([packer.to_str().expect("path")]);
+    let test = trust_tools(test, &packer);
     let records = test.folder.join("records");
     let report = test.folder.join("report.json");
     let output = simulated(&test, &records, &["--report", report.to_str().expect("path")]);
