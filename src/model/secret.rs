@@ -2,7 +2,7 @@
 //!
 //! A [`Secret`] cannot be printed or serialized, and its memory is cleared. Every secret that is made is known
 //! to the mask from then on: terminal, `packer.log` and error messages show `<sensitive>` in its place, in
-//! whatever form a program repeats it ([`forms`], [`view`]). The list of secrets is the one state that the
+//! whatever form a program repeats it (`forms`, `view`). The list of secrets is the one state that the
 //! whole process shares: an output that was not given the list would not be masked.
 
 mod forms;
