@@ -154,7 +154,7 @@ impl Source<'_> {
         if !place.contains("://") {
             return Ok(PathBuf::from(place));
         }
-        let network = open_fetcher(&self.args.network, &Policy::default())?;
+        let network = open_fetcher(&self.args.network, &Policy::from_hosts(&self.args.policy.allow_http))?;
         let request = Request::without_digest(&http::public(place), &place.parse::<HttpUrl>()?, limit);
         let outcomes = network.fetch_all(&[request], 1, &Downloads::new_silent());
         match outcomes.into_iter().next() {

@@ -1,5 +1,6 @@
 //! Overrides and policies: what a provider puts in the place of a publisher, and what it demands.
 
+mod addresses;
 mod attacks;
 mod matrix;
 mod verbs;

@@ -13,7 +13,7 @@ use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::{HeaderGrant, Policy};
 use crate::model::secret::Secret;
 use crate::model::selection::ImageDefinition;
-use crate::model::url::{HttpUrl, is_loopback};
+use crate::model::url::HttpUrl;
 use crate::model::value::FileDigest;
 
 /// # Errors
@@ -39,7 +39,7 @@ pub fn absolute_path(path: &Path) -> Result<PathBuf> {
 /// The store cannot be made, a proxy or certificate file not be understood.
 pub fn open_fetcher(args: &NetworkArgs, policy: &Policy) -> Result<Fetcher> {
     let http = Http::new(Options {
-        allow_http: args.allow_http.clone(),
+        allow_http: policy.plain_http.clone(),
         proxy: args.proxy.clone().map(String::from),
         ca_files: args.ca_file.clone(),
         hosts: policy.hosts(),
@@ -120,7 +120,7 @@ impl HeaderGrants {
             );
             return Err(InputError::new(message, remedy).into());
         }
-        if !names.is_empty() && !url.is_https() && !is_loopback(&host) {
+        if !names.is_empty() && !url.is_protected() {
             let message = format!("override of {component}: headers are not sent to {url} over plain HTTP");
             return Err(InputError::new(message, "use a URL with `https://`").into());
         }

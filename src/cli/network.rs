@@ -27,10 +27,6 @@ pub struct NetworkArgs {
     #[arg(long)]
     pub offline: bool,
 
-    /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
-    #[arg(long, value_name = "HOST")]
-    pub allow_http: Vec<String>,
-
     /// Proxy for downloads, instead of the proxy of the environment.
     #[arg(long, value_name = "URL")]
     pub proxy: Option<ProxyUrl>,
@@ -140,6 +136,10 @@ pub struct PinArgs {
     /// Download `https://HOST/PATH` from URL/HOST/PATH.
     #[arg(long, value_name = "URL")]
     pub mirror: Option<HttpUrl>,
+
+    /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
+    #[arg(long, value_name = "HOST", help_heading = "Network")]
+    pub allow_http: Vec<String>,
 
     #[command(flatten)]
     pub network: NetworkArgs,

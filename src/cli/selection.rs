@@ -113,6 +113,10 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "COMPONENT=PROOF", value_parser = parse_waiver, help_heading = "Trust")]
     pub waive: Vec<Waiver>,
 
+    /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
+    #[arg(long, value_name = "HOST", help_heading = "Trust")]
+    pub allow_http: Vec<String>,
+
     /// Policy for all artifacts (example: manifests/policy/regulated.json).
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub policy: Option<PathBuf>,
@@ -124,6 +128,10 @@ pub struct PolicyArgs {
     /// Policy to enforce (example: manifests/policy/regulated.json).
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub policy: Option<PathBuf>,
+
+    /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
+    #[arg(long, value_name = "HOST", help_heading = "Trust")]
+    pub allow_http: Vec<String>,
 }
 
 fn parse_waiver(text: &str) -> Result<Waiver, String> {

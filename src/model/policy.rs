@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::component::Confidence;
 use super::evidence::{ProofKind, Verdict};
+use super::url::HttpUrl;
 use super::value::Sha256;
 use super::version::VersionRange;
 
@@ -70,6 +71,9 @@ pub struct Policy {
     /// Environment variables that overrides may send as HTTP headers, each with its hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub header_grants: Vec<HeaderGrant>,
+    /// Hosts that the command line allows to be asked over plain HTTP (`--allow-http`). Never part of the file.
+    #[serde(skip)]
+    pub plain_http: Vec<String>,
 }
 
 /// A signer with a certificate: both must be as named.
@@ -111,6 +115,18 @@ pub struct Waiver {
 }
 
 impl Policy {
+    /// What holds where no policy is in force: plain HTTP to these hosts.
+    #[must_use]
+    pub fn from_hosts(plain_http: &[String]) -> Self {
+        Self { name: "default".to_owned(), plain_http: plain_http.to_vec(), ..Self::default() }
+    }
+
+    /// Whether the URL may be asked: over HTTPS, on this machine itself, or on a host of `--allow-http`.
+    #[must_use]
+    pub fn allows_transport(&self, url: &HttpUrl) -> bool {
+        url.is_protected() || self.plain_http.iter().any(|host| host.eq_ignore_ascii_case(&url.host()))
+    }
+
     /// The hosts that may be asked; none where every host may.
     #[must_use]
     pub fn hosts(&self) -> Option<AllowedHosts> {

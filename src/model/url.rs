@@ -13,8 +13,8 @@ use super::secret::is_secret_name;
 use super::text::find_control;
 use crate::diagnostic::{Classify, ErrorClass};
 
-/// The URL of something that is downloaded: `https` or `http`, a host, no user. Whether plain HTTP is
-/// allowed is decided where the URL is requested.
+/// The URL of something that is downloaded: `https` or `http`, a host, no user. Plain HTTP passes the gate of
+/// [`crate::trust`] for loopback and for the hosts that the user names.
 ///
 /// A query that may be a signature or a token is part of the request alone: `Display`, comparisons and
 /// serde leave it out. There is no way to a text but by a method that says which of the two it gives.
@@ -130,9 +130,10 @@ impl HttpUrl {
         self.public < self.text.len()
     }
 
+    /// Whether nobody between this machine and the host can change what comes: HTTPS, or this machine itself.
     #[must_use]
-    pub fn is_https(&self) -> bool {
-        self.text.starts_with("https://")
+    pub fn is_protected(&self) -> bool {
+        self.text.starts_with("https://") || is_loopback(&self.host())
     }
 
     /// The URL with placeholders such as `{version}` filled in.

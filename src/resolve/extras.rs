@@ -6,7 +6,6 @@ use crate::model::feature::Feature;
 use crate::model::names::format_suggestion;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
-use crate::model::url::{HttpUrl, is_loopback};
 
 /// The selected features, in the order of the catalog.
 pub(super) fn choose_features(
@@ -39,29 +38,26 @@ pub(super) fn choose_features(
         .collect())
 }
 
-/// Files that the guest downloads by itself: over HTTPS, and an update as a package of its own.
+/// Files that the guest downloads by itself: an update is a package of its own.
 pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
-    let is_https = |url: &HttpUrl| url.is_https() || is_loopback(&url.host());
     let updates = selection.updates.iter().flat_map(|updates| &updates.files);
-    for file in
-        updates.filter(|file| !is_https(&file.url) || !file.url.file_name().to_lowercase().ends_with(".msu"))
-    {
+    for file in updates.filter(|file| !file.url.file_name().to_lowercase().ends_with(".msu")) {
         refusals.push(
             Finding::new(
                 "update-file",
-                format!("the file of {} is not a package over HTTPS: {}", file.kb, file.url),
-                "give the `https` URL of a `.msu` file",
+                format!("the file of {} is not a package: {}", file.kb, file.url),
+                "give the URL of a `.msu` file",
             )
             .with_subject("updates")
             .with_source("https://support.microsoft.com/kb/934307"),
         );
     }
     for (plugin, files) in &selection.volume_plugins {
-        if files.is_empty() || files.iter().any(|file| !is_https(&file.url)) {
+        if files.is_empty() {
             refusals.push(
                 Finding::new(
                     "volume-plugin",
-                    format!("the volume plugin {plugin} needs files, each with an `https` URL"),
+                    format!("the volume plugin {plugin} has no files"),
                     "add `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`",
                 )
                 .with_subject(plugin.as_str())

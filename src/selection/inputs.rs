@@ -17,7 +17,7 @@ use crate::model::overrides::{Override, Overrides, set_overrides};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
 use crate::model::url::HttpUrl;
-use crate::trust::{Subject, check_plan, check_policy, check_steps, check_subjects, warn_own_anchors};
+use crate::trust::{Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects, warn_own_anchors};
 
 /// Largest file that people or imagegen write by hand: definition, overrides, policy, lockfile.
 const LARGEST_INPUT: u64 = 64 << 20;
@@ -141,6 +141,7 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
 /// The file cannot be read or is no policy; the plan violates it.
 pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> Result<Policy> {
     let policy = read_policy(named)?;
+    check_addresses(&policy, plan)?;
     if named.file.is_none() {
         plan.warnings.extend(warn_own_anchors(plan, &trees.catalog));
         return Ok(policy);
@@ -170,17 +171,19 @@ fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<String>> {
 pub struct NamedPolicy<'a> {
     pub file: Option<&'a Path>,
     pub waivers: &'a [Waiver],
+    /// Hosts that may be asked over plain HTTP.
+    pub plain_http: &'a [String],
 }
 
 impl<'a> From<&'a SelectionArgs> for NamedPolicy<'a> {
     fn from(args: &'a SelectionArgs) -> Self {
-        Self { file: args.policy.as_deref(), waivers: &args.waive }
+        Self { file: args.policy.as_deref(), waivers: &args.waive, plain_http: &args.allow_http }
     }
 }
 
 impl<'a> From<&'a PolicyArgs> for NamedPolicy<'a> {
     fn from(args: &'a PolicyArgs) -> Self {
-        Self { file: args.policy.as_deref(), waivers: &[] }
+        Self { file: args.policy.as_deref(), waivers: &[], plain_http: &args.allow_http }
     }
 }
 
@@ -204,9 +207,7 @@ fn list_names(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>> {
 /// The file cannot be read or is no policy.
 pub fn read_policy(named: NamedPolicy<'_>) -> Result<Policy> {
     match named.file {
-        None => {
-            Ok(Policy { name: "default".to_owned(), waivers: named.waivers.to_vec(), ..Policy::default() })
-        }
+        None => Ok(Policy { waivers: named.waivers.to_vec(), ..Policy::from_hosts(named.plain_http) }),
         Some(_) if !named.waivers.is_empty() => Err(InputError::new(
             "`--waive` is not allowed with `--policy`",
             "name the missing proofs in the policy: `\"waivers\": [{\"component\": …, \"proof\": …}]`",
@@ -229,7 +230,7 @@ pub fn read_policy(named: NamedPolicy<'_>) -> Result<Policy> {
                     .into());
                 }
             }
-            Ok(policy)
+            Ok(Policy { plain_http: named.plain_http.to_vec(), ..policy })
         }
     }
 }

@@ -8,10 +8,11 @@ use crate::lock::PinnedPlan;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Policy, Requirement, Role};
+use crate::model::url::HttpUrl;
 
 use super::anchor::{check_anchors, declares_own_proof};
 use super::confidence::{check_confidence, check_proven_confidence, check_stated_digest, is_trusted_digest};
-use super::subject::{Origin, Subject, list_subjects};
+use super::subject::{Origin, Subject, list_mirrors, list_subjects};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
@@ -21,6 +22,9 @@ pub enum PolicyError {
     /// The selection itself is not allowed.
     #[error("policy {policy} refuses this image:{}", format_findings(.findings))]
     Selection { policy: String, findings: Vec<Finding> },
+    /// Somebody on the way could change what is downloaded.
+    #[error("an address is not protected:{}", format_findings(.findings))]
+    Address { findings: Vec<Finding> },
     /// Something is not proven as the policy demands.
     #[error("policy {policy} is not satisfied:{}", format_findings(.findings))]
     Proof { policy: String, findings: Vec<Finding> },
@@ -29,7 +33,7 @@ pub enum PolicyError {
 impl Classify for PolicyError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Selection { .. } | Self::Malformed { .. } => ErrorClass::Selection,
+            Self::Selection { .. } | Self::Malformed { .. } | Self::Address { .. } => ErrorClass::Selection,
             Self::Proof { .. } => ErrorClass::Verification,
         }
     }
@@ -38,6 +42,7 @@ impl Classify for PolicyError {
         match self {
             Self::Malformed { findings, .. }
             | Self::Selection { findings, .. }
+            | Self::Address { findings }
             | Self::Proof { findings, .. } => list_remedies(findings),
         }
     }
@@ -64,8 +69,35 @@ impl Admitted {
 /// # Errors
 /// All violations at once.
 pub fn admit(pinned: PinnedPlan, policy: &Policy, catalog: &Catalog) -> Result<Admitted, PolicyError> {
+    check_addresses(policy, pinned.plan())?;
     check_plan(policy, pinned.plan(), catalog)?;
     Ok(Admitted(pinned))
+}
+
+/// Every address of a plan, and of the mirrors that its nodes ask: HTTPS, except for this machine itself and the
+/// hosts of `--allow-http`.
+///
+/// # Errors
+/// All findings at once.
+pub fn check_addresses(policy: &Policy, plan: &Plan) -> Result<(), PolicyError> {
+    check_transport(policy, &[list_subjects(plan), list_mirrors(plan)].concat())
+}
+
+fn check_transport(policy: &Policy, subjects: &[Subject<'_>]) -> Result<(), PolicyError> {
+    let findings: Vec<Finding> = subjects
+        .iter()
+        .flat_map(|subject| subject.urls().into_iter().map(move |url| (subject, url)))
+        .filter_map(|(subject, url)| Some((subject, url.parse::<HttpUrl>().ok()?)))
+        .filter(|(_, url)| !policy.allows_transport(url))
+        .map(|(subject, url)| report_plain_http(subject, &url))
+        .collect();
+    if findings.is_empty() { Ok(()) } else { Err(PolicyError::Address { findings }) }
+}
+
+fn report_plain_http(subject: &Subject<'_>, url: &HttpUrl) -> Finding {
+    let host = url.host();
+    let remedy = format!("give an address with `https://`, or accept plain HTTP: `--allow-http {host}`");
+    Finding::new("plain-http", format!("{url} is plain HTTP"), remedy).with_subject(&subject.title)
 }
 
 /// What can be judged before anything is fetched.
@@ -77,6 +109,7 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
         .iter()
         .flat_map(|subject| check_subject(policy, subject, plan.policy.is_some(), catalog))
         .collect();
+    findings.extend(list_mirrors(plan).iter().flat_map(|mirror| check_hosts(policy, mirror)));
     if policy.refuse_below_security_floor {
         let below = plan.warnings.iter().filter(|warning| warning.id == "security-floor");
         findings.extend(below.map(|warning| {
@@ -127,6 +160,7 @@ pub fn check_subjects(
     governed: bool,
     catalog: &Catalog,
 ) -> Result<(), PolicyError> {
+    check_transport(policy, subjects)?;
     let check = |subject| check_subject(policy, subject, governed, catalog);
     refuse_findings(policy, subjects.iter().flat_map(check).collect())
 }

@@ -2,7 +2,7 @@
 //!
 //! [`list_subjects`] is the only place that enumerates them. Policy, lock and reports walk its list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::overrides::SCRIPTS;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
@@ -35,7 +35,7 @@ pub struct Subject<'a> {
     /// File names of the programs that it brings into the image.
     pub programs: Vec<&'a str>,
     pub origin: Origin,
-    /// Hosts that container images are asked of: their registry and its mirrors.
+    /// What container images are asked of: their registry and its mirrors.
     pub registries: Vec<String>,
     /// The digests that pin it.
     pub digests: Vec<FileDigest>,
@@ -146,7 +146,6 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
         let mut hosts: Vec<String> = self.urls().into_iter().map(parse_host).collect();
-        hosts.extend(self.registries.iter().cloned());
         hosts.sort_unstable();
         hosts.dedup();
         hosts
@@ -159,6 +158,7 @@ impl<'a> Subject<'a> {
             Origin::Url(url) => vec![url.as_str()],
             Origin::Registry(_) | Origin::Platform(_) | Origin::Given | Origin::Catalog => Vec::new(),
         };
+        urls.extend(self.registries.iter().map(String::as_str));
         if let Some(artifact) = self.artifact {
             urls.extend(artifact.checksums.iter().map(|checksum| checksum.url.public_url()));
             for signature in &artifact.signatures {
@@ -229,13 +229,33 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
     subjects
 }
 
-/// Hosts of an image's registry and of the mirrors that are named for it.
-fn list_registries(mirrors: &BTreeMap<Registry, Vec<HttpUrl>>, image: &str) -> Vec<String> {
-    let registry = match image.split_once('/') {
+/// Mirrors of registries that no image of the plan comes from: nodes ask them for what they pull later.
+#[must_use]
+pub fn list_mirrors(plan: &Plan) -> Vec<Subject<'_>> {
+    let images = plan.images.iter().map(|image| find_registry(image));
+    let used: BTreeSet<&str> = images.chain([find_registry(&plan.pause)]).collect();
+    let others = plan.selection.mirrors.iter().map(|(registry, urls)| (registry.to_string(), urls));
+    others
+        .filter(|(registry, _)| !used.contains(registry.as_str()))
+        .map(|(registry, urls)| {
+            let name = format!("mirror of {registry}");
+            let registries = urls.iter().map(HttpUrl::to_string).collect();
+            Subject { registries, outside: true, ..Subject::new(Role::ContainerImage, name, Origin::Given) }
+        })
+        .collect()
+}
+
+fn find_registry(image: &str) -> &str {
+    match image.split_once('/') {
         Some((registry, _)) if registry.contains(['.', ':']) || registry == "localhost" => registry,
         _ => "docker.io",
-    };
+    }
+}
+
+/// URLs of an image's registry and of the mirrors that are named for it.
+fn list_registries(mirrors: &BTreeMap<Registry, Vec<HttpUrl>>, image: &str) -> Vec<String> {
+    let registry = find_registry(image);
     let mirrors = mirrors.iter().filter(|(name, _)| name.to_string() == registry);
-    let mirrors = mirrors.flat_map(|(_, urls)| urls).map(HttpUrl::host);
-    std::iter::once(parse_host(&format!("https://{registry}/"))).chain(mirrors).collect()
+    let mirrors = mirrors.flat_map(|(_, urls)| urls).map(HttpUrl::to_string);
+    std::iter::once(format!("https://{registry}/")).chain(mirrors).collect()
 }

@@ -145,7 +145,7 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
 fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
     let request =
         Request::without_digest(&format!("{} {}", args.component, args.version), &url.parse()?, MAX_SIZE);
-    let fetched = open_fetcher(&args.network, &Policy::default())?
+    let fetched = open_fetcher(&args.network, &Policy::from_hosts(&args.allow_http))?
         .fetch_all(&[request], 1, &Downloads::new_silent())
         .swap_remove(0)?;
     Ok(KnownDigests::new(fetched.file_digests(), fetched.size()))
@@ -163,7 +163,7 @@ fn digest_published(
     // It is asked what it is, not whether it is what the catalog says.
     artifact.digests.clear();
     artifact.size = None;
-    let policy = Policy::default();
+    let policy = Policy::from_hosts(&args.allow_http);
     let network = open_fetcher(&args.network, &policy)?;
     let acquirer = Acquirer { trees, policy: &policy, fetcher: &network, network: &args.network, printer };
     let verified = acquirer.prove_artifacts(&[&artifact], ProofScope::Publisher)?.swap_remove(0);

@@ -103,7 +103,7 @@ fn failures_have_their_exit_codes() {
     let quiet = mirrored(&wrong.url(""), "fetch --quiet", 10).fails(5, &["[digest-mismatch]"]);
     assert!(!quiet.stderr.contains("fetched"), "{}", quiet.stderr);
     let plain = Test::new().line("fetch --target azure --k8s 1.36.0 --mirror http://mirror.example");
-    plain.fails(4, &["--allow-http mirror.example", "[plain-http]"]);
+    plain.fails(3, &["--allow-http mirror.example", "[plain-http]"]);
     let file = Test::new().file("file", "").line("store verify --store file/store");
     file.fails(1, &["file/store/objects/sha256: Not a directory (os error 20)\n"]);
 }

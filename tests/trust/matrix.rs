@@ -76,7 +76,7 @@ fn describe(role: Role) -> Option<Cell> {
 }
 
 /// Verbs that plan or write an image from a definition.
-const GATES: &[&str] = &[
+pub(super) const GATES: &[&str] = &[
     "plan",
     "lock",
     "render --out made",

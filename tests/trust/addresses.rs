@@ -1,0 +1,138 @@
+//! Every kind of address: plain HTTP is refused where it enters, by every verb that plans or writes an image.
+
+use serde_json::{Value, json};
+
+use super::matrix::GATES;
+use crate::support::Test;
+
+const DIGEST: &str = "abababababababababababababababababababababababababababababababab";
+const PEM: &str = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n";
+const PLAIN: &str = "http://plain.example/";
+const HOST: &str = "--target host --k8s 1.36.0";
+
+/// A kind of address, the definition that has one, and flags.
+type Row = (&'static str, Value, &'static str);
+
+#[expect(clippy::needless_pass_by_value, reason = "a row is shorter so")]
+fn over(fields: Value) -> Value {
+    json!({"overrides": {"containerd": fields}})
+}
+
+fn list_rows() -> Vec<Row> {
+    let url = format!("{PLAIN}x.tar.gz");
+    let signature = |mut fields: Value| {
+        fields["url"] = fields["url"].as_str().unwrap_or("https://x.example/s").into();
+        over(json!({"signature": fields}))
+    };
+    vec![
+        ("override", over(json!({"url": url, "sha256": DIGEST})), HOST),
+        ("mirror of a prefix", json!({"overrides": {"https://github.com/": {"url": PLAIN}}}), HOST),
+        ("mirror of everything", json!({}), "--target host --k8s 1.36.0 --mirror http://plain.example"),
+        ("checksum file", over(json!({"checksums": url})), HOST),
+        ("signature", signature(json!({"kind": "cosign-key", "url": url, "key": PEM})), HOST),
+        (
+            "certificate of a signature",
+            signature(json!({"kind": "cosign-keyless", "certificateUrl": url, "identity": "a", "issuer": "b"})),
+            HOST,
+        ),
+        (
+            "update",
+            json!({"updates": {"files": [{"kb": "KB5058411", "url": format!("{PLAIN}a.msu"), "sha256": DIGEST}]}}),
+            HOST,
+        ),
+        (
+            "volume plugin",
+            json!({"volumePlugins": {"v~d.cmd": [{"file": "d.cmd", "url": url, "sha256": DIGEST}]}}),
+            HOST,
+        ),
+        ("mirror of the pause image's registry", json!({"mirrors": {"registry.k8s.io": [PLAIN]}}), HOST),
+        ("mirror of a registry that nothing comes from yet", json!({"mirrors": {"quay.io": [PLAIN]}}), HOST),
+        (
+            "own component",
+            json!({"components": {"own": "1.0.0"}}),
+            "--target host --k8s 1.36.0 --component-files components --steps steps",
+        ),
+        (
+            "build tool",
+            json!({"overrides": {"packer-plugin-azure": {"url": format!("{PLAIN}p.zip"), "sha256": DIGEST}}}),
+            "--target azure --k8s 1.36.0 --policy policy.json",
+        ),
+    ]
+}
+
+fn component() -> String {
+    json!({
+        "name": "own", "summary": "A program", "license": "MIT", "purl": "pkg:generic/own@{version}",
+        "choices": [{"kubernetes": "*", "default": "1.0.0", "allowed": "*", "reason": "r", "source": "https://x.example"}],
+        "contents": {"reason": "asked for", "source": "https://x.example"},
+        "releases": [{"versions": "*", "kind": "exe", "source": "https://x.example", "url": format!("{PLAIN}own.exe")}],
+        "pins": [{"version": "1.0.0", "algorithm": "sha256", "digest": "0123456789abcdef".repeat(4),
+                  "confidence": "high", "source": ["https://x.example"]}],
+    })
+    .to_string()
+}
+
+fn arrange(definition: &Value, gate: &str, flags: &str) -> Test {
+    let step = json!({"id": "own", "phase": "install", "when": {"components": ["own"]}, "resources": []});
+    Test::new()
+        .file("imagegen.json", &definition.to_string())
+        .file("policy.json", &json!({"name": "ours", "trustedDigests": [DIGEST]}).to_string())
+        .file("components/own.json", &component())
+        .file("steps/905-own.json", &step.to_string())
+        .line(gate)
+        .line(flags)
+}
+
+#[test]
+fn plain_http_is_refused_by_every_gate() {
+    for (kind, definition, flags) in list_rows() {
+        for gate in GATES {
+            let test = arrange(&definition, gate, flags);
+            let ran = test.run();
+            assert_eq!(ran.code, Some(3), "{kind} × {gate}: {}{}", ran.stdout, ran.stderr);
+            for part in ["is plain HTTP [plain-http]", "http://plain.example/", "--allow-http plain.example"] {
+                assert!(ran.stderr.contains(part), "{kind} × {gate}: no `{part}` in {}", ran.stderr);
+            }
+            assert!(!test.exists("made") && !test.exists("imagegen.lock.json"), "{kind} × {gate}");
+        }
+    }
+}
+
+/// What the user accepts by its host is planned, and so is this machine itself.
+#[test]
+fn plain_http_is_accepted_by_its_host() {
+    for (kind, definition, flags) in list_rows() {
+        let ran = arrange(&definition, "plan --allow-http Plain.example", flags).run();
+        assert!(!ran.stderr.contains("plain-http"), "{kind}: {}", ran.stderr);
+        let other = arrange(&definition, "plan --allow-http example", flags).run();
+        assert!(other.stderr.contains("[plain-http]"), "{kind}: {}", other.stderr);
+        let text = definition.to_string().replace("plain.example", "127.0.0.1:9");
+        let own = arrange(&serde_json::from_str(&text).expect("JSON"), "plan", HOST).run();
+        assert!(!own.stderr.contains("plain-http"), "{kind}: {}", own.stderr);
+    }
+}
+
+/// A target's variable that names a medium takes no other address.
+#[test]
+fn media_come_over_https() {
+    let medium = |url: &str| {
+        let definition = json!({"variables": {"windows_iso_url": url, "windows_iso_sha256": DIGEST}});
+        arrange(&definition, "plan --target qemu --k8s 1.36.0", "")
+    };
+    medium("http://plain.example/w.iso").fails(3, &["[variable-value]", "http://plain.example/w.iso"]);
+    medium("https://x.example/w.iso").succeeds();
+}
+
+/// A verb that takes an address of its own refuses it, too.
+#[test]
+fn files_behind_plain_http_are_not_fetched() {
+    for line in ["verify http://plain.example/x --sha256", "pin containerd 2.3.4 --manifests c --source x --from http://plain.example/x --sha256"] {
+        let export = Test::new().line("catalog export --out c");
+        let test = Test::new().line(line).args([DIGEST]);
+        if line.contains("--manifests") {
+            export.succeeds();
+            std::fs::rename(export.folder.join("c"), test.folder.join("c")).expect("catalog");
+        }
+        test.fails(4, &["[plain-http]", "--allow-http plain.example"]);
+    }
+}
