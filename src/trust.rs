@@ -9,8 +9,8 @@ mod subject;
 pub use anchor::{Anchor, declares_own_proof, list_own_anchors, warn_own_anchors};
 pub use confidence::{parse_origin, rate_confidence};
 pub use gate::{
-    Admitted, PolicyError, admit, check_addresses, check_evidence, check_own_tool, check_plan, check_steps, check_subjects,
-    is_waived, wants_proof,
+    Admitted, PolicyError, admit, check_addresses, check_evidence, check_own_tool, check_plan, check_steps,
+    check_subjects, is_waived, wants_proof,
 };
 pub use lint::check_policy;
 pub use subject::{Origin, Subject, list_subjects};

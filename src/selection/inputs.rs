@@ -17,7 +17,9 @@ use crate::model::overrides::{Override, Overrides, set_overrides};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
 use crate::model::url::HttpUrl;
-use crate::trust::{Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects, warn_own_anchors};
+use crate::trust::{
+    Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects, warn_own_anchors,
+};
 
 /// Largest file that people or imagegen write by hand: definition, overrides, policy, lockfile.
 const LARGEST_INPUT: u64 = 64 << 20;

@@ -32,7 +32,9 @@ fn list_rows() -> Vec<Row> {
         ("signature", signature(json!({"kind": "cosign-key", "url": url, "key": PEM})), HOST),
         (
             "certificate of a signature",
-            signature(json!({"kind": "cosign-keyless", "certificateUrl": url, "identity": "a", "issuer": "b"})),
+            signature(
+                json!({"kind": "cosign-keyless", "certificateUrl": url, "identity": "a", "issuer": "b"}),
+            ),
             HOST,
         ),
         (
@@ -90,7 +92,8 @@ fn plain_http_is_refused_by_every_gate() {
             let test = arrange(&definition, gate, flags);
             let ran = test.run();
             assert_eq!(ran.code, Some(3), "{kind} × {gate}: {}{}", ran.stdout, ran.stderr);
-            for part in ["is plain HTTP [plain-http]", "http://plain.example/", "--allow-http plain.example"] {
+            for part in ["is plain HTTP [plain-http]", "http://plain.example/", "--allow-http plain.example"]
+            {
                 assert!(ran.stderr.contains(part), "{kind} × {gate}: no `{part}` in {}", ran.stderr);
             }
             assert!(!test.exists("made") && !test.exists("imagegen.lock.json"), "{kind} × {gate}");
@@ -126,7 +129,10 @@ fn media_come_over_https() {
 /// A verb that takes an address of its own refuses it, too.
 #[test]
 fn files_behind_plain_http_are_not_fetched() {
-    for line in ["verify http://plain.example/x --sha256", "pin containerd 2.3.4 --manifests c --source x --from http://plain.example/x --sha256"] {
+    for line in [
+        "verify http://plain.example/x --sha256",
+        "pin containerd 2.3.4 --manifests c --source x --from http://plain.example/x --sha256",
+    ] {
         let export = Test::new().line("catalog export --out c");
         let test = Test::new().line(line).args([DIGEST]);
         if line.contains("--manifests") {
