@@ -120,14 +120,18 @@ pub fn render_workspace(
     let lock_text = lock.encode();
     let lock_digest = sha256_hex(lock_text.as_bytes());
     let declared = list_declared_variables(plan, &base);
-    let context = build_context(plan);
+    let mut context = build_context(plan);
     let folder = format!("targets/{}", plan.target.name);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    for name in plan.target.image().map(ImageTarget::files).unwrap_or_default() {
+    let image_files = plan.target.image().map(ImageTarget::files).unwrap_or_default();
+    for name in image_files {
         let own = format!("{folder}/{name}");
         let path = if packer.get(&own).is_some() { own } else { format!("shared/{name}") };
         files.insert(name.clone(), hcl::render_template(packer, &path, &context)?);
     }
+    // A file that a choice leaves without contents is no part of the workspace.
+    files.retain(|_, text| !text.trim().is_empty());
+    context["files"] = json!(files.keys().collect::<Vec<_>>());
     for (name, path) in [
         ("plugins.pkr.hcl", format!("{folder}/plugins.pkr.hcl")),
         ("source.pkr.hcl", format!("{folder}/source.pkr.hcl")),
@@ -137,9 +141,12 @@ pub fn render_workspace(
         let text = hcl::render_template(packer, &path, &context)?;
         files.insert(name.to_owned(), text);
     }
-    if let Some(source) = files.get_mut("source.pkr.hcl") {
-        let is_declared = |name: &str| declared.iter().any(|variable| variable.name == name);
-        *source = hcl::select_arguments(source, is_declared);
+    let is_declared = |name: &str| declared.iter().any(|variable| variable.name == name);
+    for (name, text) in &mut files {
+        let from_target = image_files.contains(name) || name == "source.pkr.hcl";
+        if from_target && name.ends_with(".pkr.hcl") {
+            *text = hcl::select_arguments(text, is_declared);
+        }
     }
     files.insert("variables.pkr.hcl".to_owned(), hcl::render_variables(&declared));
     let mut files: BTreeMap<String, Vec<u8>> =

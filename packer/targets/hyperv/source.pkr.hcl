@@ -1,8 +1,14 @@
 #{% if uses.start_media %}
-# Exists only in Packer's memory and on the disc with the answer file.
-local "build_password" {
-  expression = "Aa1-${uuidv4()}"
-  sensitive  = true
+# What the answer file needs on this platform.
+locals {
+  #{% if uses.generation_2 %}
+  firmware = "uefi"
+  #{% else %}
+  firmware = "bios"
+  #{% endif %}
+  # Windows has the drivers of Hyper-V.
+  driver_paths = []
+  commands     = []
 }
 #{% endif %}
 
@@ -46,24 +52,7 @@ source "{{ target.builder }}" "node" {
   #{% endif %}
   cd_label = "ANSWERS"
   cd_content = {
-    "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-      #{% if uses.generation_2 %}
-      firmware = "uefi"
-      #{% else %}
-      firmware = "bios"
-      #{% endif %}
-      # Windows has the drivers of Hyper-V.
-      driver_paths = []
-      commands     = []
-      image_index  = var.image_index
-      password     = local.build_password
-      #{% if has.product_key %}
-      product_key = var.product_key
-      #{% else %}
-      product_key = ""
-      #{% endif %}
-      user = "{{ target.build_user }}"
-    })
+    "Autounattend.xml" = local.answer_file
   }
   #{% else %}
   clone_from_vmcx_path = var.clone_from_vmcx_path

@@ -1,7 +1,8 @@
-# Exists only in Packer's memory and on the disc with the answer file, which the plugin deletes.
-local "build_password" {
-  expression = "Aa1-${uuidv4()}"
-  sensitive  = true
+# What the answer file needs on this platform.
+locals {
+  firmware     = "bios"
+  driver_paths = ["vioscsi\\${var.driver_folder}\\amd64", "NetKVM\\${var.driver_folder}\\amd64"]
+  commands     = []
 }
 
 source "nutanix" "node" {
@@ -49,19 +50,7 @@ source "nutanix" "node" {
   cd_files = [var.artifact_folder]
   #{% endif %}
   cd_content = {
-    "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-      firmware     = "bios"
-      driver_paths = ["vioscsi\\${var.driver_folder}\\amd64", "NetKVM\\${var.driver_folder}\\amd64"]
-      commands     = []
-      image_index  = var.image_index
-      password     = local.build_password
-      #{% if has.product_key %}
-      product_key = var.product_key
-      #{% else %}
-      product_key = ""
-      #{% endif %}
-      user = "{{ target.build_user }}"
-    })
+    "Autounattend.xml" = local.answer_file
   }
 
   # NTLM keeps the password off the wire.

@@ -1,8 +1,20 @@
 #{% if uses.start_media %}
-# Exists only in Packer's memory and on the disc with the answer file, which the plugin deletes from the storage.
-local "build_password" {
-  expression = "Aa1-${uuidv4()}"
-  sensitive  = true
+# What the answer file needs on this platform.
+locals {
+  #{% if uses.firmware_uefi %}
+  firmware = "uefi"
+  #{% else %}
+  firmware = "bios"
+  #{% endif %}
+  driver_paths = [
+    "vioscsi\\${var.driver_folder}\\amd64",
+    "vioserial\\${var.driver_folder}\\amd64",
+    "NetKVM\\${var.driver_folder}\\amd64",
+  ]
+  commands = [{
+    description = "The guest agent reports the address of the machine, for which Packer waits"
+    line        = "cmd.exe /c \"for %d in (D E F G H) do if exist %d:\\guest-agent\\qemu-ga-x86_64.msi msiexec.exe /i %d:\\guest-agent\\qemu-ga-x86_64.msi /qn /norestart\""
+  }]
 }
 #{% endif %}
 
@@ -89,30 +101,7 @@ source "{{ target.builder }}" "node" {
     cd_files = [var.artifact_folder]
     #{% endif %}
     cd_content = {
-      "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-        #{% if uses.firmware_uefi %}
-        firmware = "uefi"
-        #{% else %}
-        firmware = "bios"
-        #{% endif %}
-        driver_paths = [
-          "vioscsi\\${var.driver_folder}\\amd64",
-          "vioserial\\${var.driver_folder}\\amd64",
-          "NetKVM\\${var.driver_folder}\\amd64",
-        ]
-        commands = [{
-          description = "The guest agent reports the address of the machine, for which Packer waits"
-          line        = "cmd.exe /c \"for %d in (D E F G H) do if exist %d:\\guest-agent\\qemu-ga-x86_64.msi msiexec.exe /i %d:\\guest-agent\\qemu-ga-x86_64.msi /qn /norestart\""
-        }]
-        image_index = var.image_index
-        password    = local.build_password
-        #{% if has.product_key %}
-        product_key = var.product_key
-        #{% else %}
-        product_key = ""
-        #{% endif %}
-        user = "{{ target.build_user }}"
-      })
+      "Autounattend.xml" = local.answer_file
     }
   }
   #{% else %}

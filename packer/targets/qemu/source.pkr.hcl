@@ -1,7 +1,12 @@
-# Exists only in Packer's memory and on the medium with the answer file.
-local "build_password" {
-  expression = "Aa1-${uuidv4()}"
-  sensitive  = true
+# What the answer file needs on this platform.
+locals {
+  #{% if uses.firmware_uefi %}
+  firmware = "uefi"
+  #{% else %}
+  firmware = "bios"
+  #{% endif %}
+  driver_paths = ["viostor\\${var.driver_folder}\\amd64", "NetKVM\\${var.driver_folder}\\amd64"]
+  commands     = []
 }
 
 source "qemu" "node" {
@@ -44,23 +49,7 @@ source "qemu" "node" {
   cd_files = [var.artifact_folder]
   #{% endif %}
   cd_content = {
-    "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-      #{% if uses.firmware_uefi %}
-      firmware = "uefi"
-      #{% else %}
-      firmware = "bios"
-      #{% endif %}
-      driver_paths = ["viostor\\${var.driver_folder}\\amd64", "NetKVM\\${var.driver_folder}\\amd64"]
-      commands     = []
-      image_index  = var.image_index
-      password     = local.build_password
-      #{% if has.product_key %}
-      product_key = var.product_key
-      #{% else %}
-      product_key = ""
-      #{% endif %}
-      user = "{{ target.build_user }}"
-    })
+    "Autounattend.xml" = local.answer_file
   }
 
   # The answer file opens the HTTP listener. NTLM keeps the password off the wire.

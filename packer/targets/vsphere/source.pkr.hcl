@@ -1,8 +1,19 @@
 #{% if uses.start_media %}
-# Exists only in Packer's memory and on the disc with the answer file, which is deleted from the datastore.
-local "build_password" {
-  expression = "Aa1-${uuidv4()}"
-  sensitive  = true
+# What the answer file needs on this platform.
+locals {
+  #{% if uses.firmware_bios %}
+  firmware = "bios"
+  #{% else %}
+  firmware = "uefi"
+  #{% endif %}
+  driver_paths = [
+    "Program Files\\VMware\\VMware Tools\\Drivers\\pvscsi\\Win8\\amd64",
+    "Program Files\\VMware\\VMware Tools\\Drivers\\vmxnet3\\Win8\\amd64",
+  ]
+  commands = [{
+    description = "VMware Tools report the address of the machine, for which Packer waits"
+    line        = "cmd.exe /c \"for %d in (D E F G H) do if exist \"%d:\\Program Files\\VMware\\VMware Tools\" (if exist %d:\\setup64.exe (start \"\" /wait %d:\\setup64.exe /S /v \"/qn REBOOT=R\") else (start \"\" /wait %d:\\setup.exe /S /v \"/qn REBOOT=R\"))\""
+  }]
 }
 #{% endif %}
 
@@ -60,29 +71,7 @@ source "{{ target.builder }}" "node" {
   #{% endif %}
   cd_label = "ANSWERS"
   cd_content = {
-    "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-      #{% if uses.firmware_bios %}
-      firmware = "bios"
-      #{% else %}
-      firmware = "uefi"
-      #{% endif %}
-      driver_paths = [
-        "Program Files\\VMware\\VMware Tools\\Drivers\\pvscsi\\Win8\\amd64",
-        "Program Files\\VMware\\VMware Tools\\Drivers\\vmxnet3\\Win8\\amd64",
-      ]
-      commands = [{
-        description = "VMware Tools report the address of the machine, for which Packer waits"
-        line        = "cmd.exe /c \"for %d in (D E F G H) do if exist \"%d:\\Program Files\\VMware\\VMware Tools\" (if exist %d:\\setup64.exe (start \"\" /wait %d:\\setup64.exe /S /v \"/qn REBOOT=R\") else (start \"\" /wait %d:\\setup.exe /S /v \"/qn REBOOT=R\"))\""
-      }]
-      image_index = var.image_index
-      password    = local.build_password
-      #{% if has.product_key %}
-      product_key = var.product_key
-      #{% else %}
-      product_key = ""
-      #{% endif %}
-      user = "{{ target.build_user }}"
-    })
+    "Autounattend.xml" = local.answer_file
   }
   #{% else %}
   template     = var.template

@@ -1,7 +1,9 @@
-# Exists only in Packer's memory and on the disc with the answer file.
-local "build_password" {
-  expression = "Aa1-${uuidv4()}"
-  sensitive  = true
+# What the answer file needs on this platform.
+locals {
+  firmware = "uefi"
+  # Windows has the drivers of Hyper-V.
+  driver_paths = []
+  commands     = []
 }
 
 source "hyperv-iso" "node" {
@@ -25,16 +27,7 @@ source "hyperv-iso" "node" {
   boot_command      = ["<spacebar><wait1s><spacebar><wait1s><spacebar><wait1s><spacebar>"]
   cd_label          = "ANSWERS"
   cd_content = {
-    "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-      firmware = "uefi"
-      # Windows has the drivers of Hyper-V.
-      driver_paths = []
-      commands     = []
-      image_index  = var.image_index
-      password     = local.build_password
-      product_key  = ""
-      user         = "Administrator"
-    })
+    "Autounattend.xml" = local.answer_file
   }
 
   # NTLM keeps the password off the wire.

@@ -1,7 +1,15 @@
-# Exists only in Packer's memory and on the disc with the answer file, which the plugin deletes from the storage.
-local "build_password" {
-  expression = "Aa1-${uuidv4()}"
-  sensitive  = true
+# What the answer file needs on this platform.
+locals {
+  firmware = "uefi"
+  driver_paths = [
+    "vioscsi\\${var.driver_folder}\\amd64",
+    "vioserial\\${var.driver_folder}\\amd64",
+    "NetKVM\\${var.driver_folder}\\amd64",
+  ]
+  commands = [{
+    description = "The guest agent reports the address of the machine, for which Packer waits"
+    line        = "cmd.exe /c \"for %d in (D E F G H) do if exist %d:\\guest-agent\\qemu-ga-x86_64.msi msiexec.exe /i %d:\\guest-agent\\qemu-ga-x86_64.msi /qn /norestart\""
+  }]
 }
 
 source "proxmox-iso" "node" {
@@ -64,22 +72,7 @@ source "proxmox-iso" "node" {
     unmount          = true
     cd_label         = "ANSWERS"
     cd_content = {
-      "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-        firmware = "uefi"
-        driver_paths = [
-          "vioscsi\\${var.driver_folder}\\amd64",
-          "vioserial\\${var.driver_folder}\\amd64",
-          "NetKVM\\${var.driver_folder}\\amd64",
-        ]
-        commands = [{
-          description = "The guest agent reports the address of the machine, for which Packer waits"
-          line        = "cmd.exe /c \"for %d in (D E F G H) do if exist %d:\\guest-agent\\qemu-ga-x86_64.msi msiexec.exe /i %d:\\guest-agent\\qemu-ga-x86_64.msi /qn /norestart\""
-        }]
-        image_index = var.image_index
-        password    = local.build_password
-        product_key = ""
-        user        = "Administrator"
-      })
+      "Autounattend.xml" = local.answer_file
     }
   }
 

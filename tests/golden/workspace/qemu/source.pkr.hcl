@@ -1,7 +1,8 @@
-# Exists only in Packer's memory and on the medium with the answer file.
-local "build_password" {
-  expression = "Aa1-${uuidv4()}"
-  sensitive  = true
+# What the answer file needs on this platform.
+locals {
+  firmware     = "bios"
+  driver_paths = ["viostor\\${var.driver_folder}\\amd64", "NetKVM\\${var.driver_folder}\\amd64"]
+  commands     = []
 }
 
 source "qemu" "node" {
@@ -21,15 +22,7 @@ source "qemu" "node" {
   qemuargs     = [["-cdrom", var.drivers_iso]]
   cd_label     = "ANSWERS"
   cd_content = {
-    "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-      firmware     = "bios"
-      driver_paths = ["viostor\\${var.driver_folder}\\amd64", "NetKVM\\${var.driver_folder}\\amd64"]
-      commands     = []
-      image_index  = var.image_index
-      password     = local.build_password
-      product_key  = ""
-      user         = "Administrator"
-    })
+    "Autounattend.xml" = local.answer_file
   }
 
   # The answer file opens the HTTP listener. NTLM keeps the password off the wire.

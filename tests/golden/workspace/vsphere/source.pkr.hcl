@@ -1,7 +1,14 @@
-# Exists only in Packer's memory and on the disc with the answer file, which is deleted from the datastore.
-local "build_password" {
-  expression = "Aa1-${uuidv4()}"
-  sensitive  = true
+# What the answer file needs on this platform.
+locals {
+  firmware = "uefi"
+  driver_paths = [
+    "Program Files\\VMware\\VMware Tools\\Drivers\\pvscsi\\Win8\\amd64",
+    "Program Files\\VMware\\VMware Tools\\Drivers\\vmxnet3\\Win8\\amd64",
+  ]
+  commands = [{
+    description = "VMware Tools report the address of the machine, for which Packer waits"
+    line        = "cmd.exe /c \"for %d in (D E F G H) do if exist \"%d:\\Program Files\\VMware\\VMware Tools\" (if exist %d:\\setup64.exe (start \"\" /wait %d:\\setup64.exe /S /v \"/qn REBOOT=R\") else (start \"\" /wait %d:\\setup.exe /S /v \"/qn REBOOT=R\"))\""
+  }]
 }
 
 source "vsphere-iso" "node" {
@@ -38,21 +45,7 @@ source "vsphere-iso" "node" {
   boot_command         = ["<spacebar><wait1s><spacebar><wait1s><spacebar><wait1s><spacebar>"]
   cd_label             = "ANSWERS"
   cd_content = {
-    "Autounattend.xml" = templatefile("${path.root}/Autounattend.xml.pkrtpl", {
-      firmware = "uefi"
-      driver_paths = [
-        "Program Files\\VMware\\VMware Tools\\Drivers\\pvscsi\\Win8\\amd64",
-        "Program Files\\VMware\\VMware Tools\\Drivers\\vmxnet3\\Win8\\amd64",
-      ]
-      commands = [{
-        description = "VMware Tools report the address of the machine, for which Packer waits"
-        line        = "cmd.exe /c \"for %d in (D E F G H) do if exist \"%d:\\Program Files\\VMware\\VMware Tools\" (if exist %d:\\setup64.exe (start \"\" /wait %d:\\setup64.exe /S /v \"/qn REBOOT=R\") else (start \"\" /wait %d:\\setup.exe /S /v \"/qn REBOOT=R\"))\""
-      }]
-      image_index = var.image_index
-      password    = local.build_password
-      product_key = ""
-      user        = "Administrator"
-    })
+    "Autounattend.xml" = local.answer_file
   }
   remove_cdrom = true
 
