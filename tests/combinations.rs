@@ -12,6 +12,7 @@ use imagegen::model::resource::{
     File, FirewallRule, RegistryValue, ResourceKind, ScheduledTask, WindowsUpdate,
 };
 use imagegen::model::selection::{ImageDefinition, Network};
+use imagegen::model::value::{AccountSid, Ports};
 use imagegen::model::version::Version;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::Value;
@@ -265,6 +266,53 @@ fn configurations_of_pod_networks_are_json_of_the_right_shape() {
     let mut networks = trees.catalog.network_names();
     networks.retain(|name| name != "none");
     assert_eq!(covered, networks.iter().map(String::as_str).collect());
+}
+
+/// Who asks Azure's 168.63.129.16 gets the machine's settings and certificates (CVE-2021-27075): on the node the
+/// platform's own programs alone may, and pods may not. A rule for pods makes HNS deny all that no rule allows.
+#[test]
+fn addresses_of_the_platform_are_for_its_own_programs() {
+    let trees = read_trees(None).expect("the catalog");
+    for (cni, runtime, name, _) in CONFIGURATIONS.iter().filter(|(cni, ..)| *cni != "calico") {
+        for target in ["azure", "aws"] {
+            let selection = ImageDefinition {
+                target: Some(target.to_owned()),
+                cni: Some((*cni).to_owned()),
+                runtime: runtime.parse().ok(),
+                host_access: Some(HostAccess::Services),
+                ..azure("1.20.0")
+            };
+            let Some((guest, machine)) = made(&selection, &trees) else { continue };
+            let rule = machine.present_resources::<FirewallRule>().find(|it| {
+                it.settings.remote_address == ["168.63.129.16"]
+                    && it.settings.remote_port.iter().map(Ports::as_str).eq(["80", "32526"])
+                    && it.settings.except_account.iter().map(AccountSid::as_str).eq(["S-1-5-18"])
+            });
+            assert_eq!(rule.is_some(), target == "azure", "{selection:?}");
+            let configuration = json(&guest, name);
+            assert_eq!(find_acls(&configuration), expected_acls(target == "azure"), "{selection:?}");
+        }
+    }
+}
+
+fn expected_acls(blocks: bool) -> Vec<String> {
+    let all =
+        ["Block Out 168.63.129.16/32 6 80", "Block Out 168.63.129.16/32 6 32526", "Allow In", "Allow Out"];
+    all.iter().filter(|_| blocks).map(|it| (*it).to_owned()).collect()
+}
+
+/// The access rules of a network's configuration, in whichever form it has them.
+fn find_acls(configuration: &Value) -> Vec<String> {
+    let places = ["/policies", "/AdditionalArgs", "/delegate/policies", "/plugins/0/AdditionalArgs"];
+    let policies = places.iter().filter_map(|place| configuration.pointer(place)?.as_array()).flatten();
+    let values = policies.filter_map(|policy| policy.get("Value").or_else(|| policy.get("value")));
+    let acls = values.filter(|value| value["Type"] == "ACL");
+    acls.map(|value| {
+        let settings = value.get("Settings").unwrap_or(value);
+        let names = ["Action", "Direction", "RemoteAddresses", "Protocols", "RemotePorts"];
+        names.iter().filter_map(|name| settings[name].as_str()).collect::<Vec<_>>().join(" ")
+    })
+    .collect()
 }
 
 #[test]

@@ -307,6 +307,8 @@ function Get-FirewallRule {
     $found.remotePort = @($ports.RemotePort)
     $addresses = Get-NetFirewallAddressFilter -AssociatedNetFirewallRule $rule -ErrorAction Stop
     $found.remoteAddress = @($addresses.RemoteAddress)
+    $accounts = Get-NetFirewallSecurityFilter -AssociatedNetFirewallRule $rule -ErrorAction Stop
+    $found.localUser = "$($accounts.LocalUser)"
     $found
 }
 

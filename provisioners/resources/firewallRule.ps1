@@ -2,7 +2,7 @@
 function Get-firewallRuleResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ruleName, [string[]] $localPort, [string[]] $remotePort,
-        [string[]] $remoteAddress)
+        [string[]] $remoteAddress, [string[]] $exceptAccount)
     $rule = Get-FirewallRule -Name $ruleName
     if ($null -eq $rule) { return @{ ensure = 'absent' } }
     $addresses = @($rule.remoteAddress | ForEach-Object { ConvertTo-Prefix -Address $_ })
@@ -16,6 +16,7 @@ function Get-firewallRuleResource {
         icmpType = $rule.icmpType
         remotePort = @(Select-Order -Wanted $remotePort -Found $rule.remotePort)
         remoteAddress = @(Select-Order -Wanted $remoteAddress -Found $addresses)
+        exceptAccount = @(Select-Order -Wanted $exceptAccount -Found @(Get-ExceptAccount -Filter $rule.localUser))
     }
     if (-not $rule.active) { $state.ensure = 'disabled or not for all profiles' }
     $state
@@ -31,16 +32,29 @@ function ConvertTo-Prefix {
     "$network/$((@($bits) -join '').Length)"
 }
 
+# Accounts that the filter denies, to which the rule does not apply. Windows may write letters for identifiers.
+function Get-ExceptAccount {
+    [CmdletBinding()]
+    param([AllowEmptyString()] [string] $Filter)
+    if ($Filter -in '', 'Any') { return }
+    if ($Filter -notmatch '^O:LSD:(\(D;;CC;;;[^)]+\))+\(A;;CC;;;(S-1-1-0|WD)\)$') { return $Filter }
+    $letters = @{ SY = 'S-1-5-18'; LS = 'S-1-5-19'; NS = 'S-1-5-20'; BA = 'S-1-5-32-544'; BU = 'S-1-5-32-545' }
+    $accounts = [regex]::Matches($Filter, '\(D;;CC;;;([^)]+)\)') | ForEach-Object { $_.Groups[1].Value }
+    $accounts | ForEach-Object { if ($letters.ContainsKey($_)) { $letters[$_] } else { $_ } }
+}
+
 function Set-firewallRuleResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ruleName, [Parameter(Mandatory)] [string] $ensure,
         [string] $displayName, [string] $direction, [string] $action, [string] $protocol, [string[]] $localPort,
-        [string[]] $remotePort, [string[]] $remoteAddress, [int] $icmpType)
+        [string[]] $remotePort, [string[]] $remoteAddress, [string[]] $exceptAccount, [int] $icmpType)
     if ($null -ne (Get-FirewallRule -Name $ruleName)) { Remove-FirewallRule -Name $ruleName }
     if ($ensure -eq 'absent') { return }
     $properties = @{ DisplayName = $ruleName }
     foreach ($name in $PSBoundParameters.Keys) {
-        if ($name -notin 'ruleName', 'ensure') { $properties[$name] = $PSBoundParameters[$name] }
+        if ($name -notin 'ruleName', 'ensure', 'exceptAccount') { $properties[$name] = $PSBoundParameters[$name] }
     }
+    $denied = @($exceptAccount | Where-Object { $_ } | ForEach-Object { "(D;;CC;;;$_)" }) -join ''
+    if ($denied) { $properties.localUser = 'O:LSD:' + $denied + '(A;;CC;;;S-1-1-0)' }
     New-FirewallRule -Name $ruleName -Properties $properties
 }

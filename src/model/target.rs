@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::choice::Delivery;
 use super::nonempty::NonEmpty;
 use super::record::TargetRecord;
-use super::resource::{Protocol, SealAgent, WinrmTransport};
+use super::resource::{BlockedAddress, Protocol, SealAgent, WinrmTransport};
 use super::value::AccountName;
 use super::variable::{Conversion, Selector, SelectorValue, Variable};
 use super::version::Version;
@@ -202,6 +202,8 @@ pub struct Platform {
     /// Ports that the host uses and Windows must not hand out.
     #[serde(default)]
     pub excluded_ports: Vec<ExcludedPorts>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked: Vec<BlockedAddress>,
     pub cloudbase_init: CloudbaseInit,
     /// Command of the platform's own SetupComplete.cmd, where it has one: ours runs it before the first boot. The
     /// platform may write or delete that file, so ours is one line, and is written again after the sealing.
@@ -302,6 +304,7 @@ impl Target {
             "image": self.image().is_some(),
             "services": platform.services,
             "excludedPorts": platform.excluded_ports,
+            "blocked": platform.blocked,
             "directSetup": if platform.setup_command.is_none() { vec!["SetupComplete.cmd"] } else { Vec::new() },
             "setupCommands": platform.setup_command.iter().collect::<Vec<_>>(),
             "cloudbaseInit": platform.cloudbase_init,

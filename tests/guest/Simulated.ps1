@@ -444,11 +444,13 @@ function New-FirewallRule {
     if ($null -ne (Get-FirewallRule -Name $Name)) { throw "there is a rule $Name already" }
     $rule = @{ displayName = ''; direction = 'Inbound'; action = 'Allow'; protocol = 'Any'; active = $true }
     $rule.icmpType = 'Any'
+    $rule.localUser = 'Any'
     foreach ($property in 'localPort', 'remotePort', 'remoteAddress') { $rule[$property] = @('Any') }
     foreach ($property in @($rule.Keys)) {
         if ($Properties.ContainsKey($property)) { $rule[$property] = $Properties[$property] }
     }
     $rule.remoteAddress = @($rule.remoteAddress | ForEach-Object { ConvertTo-Mask -Address $_ })
+    $rule.localUser = $rule.localUser.Replace(';S-1-5-18)', ';SY)').Replace(';S-1-1-0)', ';WD)')
     Set-Simulation -Area 'firewall' -Name $Name -Value $rule
 }
 

@@ -325,6 +325,11 @@ function Test-Fact {
     $found = $rule.remoteAddress -join ' '
     $holds = $found -ceq '10.1.16.0/255.255.240.0 10.0.0.1'
     Assert-That -Name 'networks come back with a mask' -Holds $holds -Detail $found
+    New-FirewallRule -Name 'except' -Properties @{ localUser = 'O:LSD:(D;;CC;;;S-1-5-18)(A;;CC;;;S-1-1-0)' }
+    $rule = Get-FirewallRule -Name 'except'
+    $found = $rule.localUser
+    $holds = $found -ceq 'O:LSD:(D;;CC;;;SY)(A;;CC;;;WD)'
+    Assert-That -Name 'accounts of a rule come back as letters' -Holds $holds -Detail $found
     Assert-Throw -Name 'a rule is made once' -Block { New-FirewallRule -Name 'rule' -Properties @{} }
     Assert-Throw -Name 'a task that is not there cannot be removed' -Block { Remove-Task -Name 'none' }
     Set-Simulation -Area 'os' -Name 'pendingRestart' -Value 'yes'

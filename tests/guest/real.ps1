@@ -210,6 +210,12 @@ function Get-Case {
             direction = 'inbound'; action = 'allow'; protocol = 'TCP'; localPort = @('10250', '30000-32767')
             remoteAddress = @('10.0.0.0/8') }
         drift = { Disable-NetFirewallRule -Name 'imagegen-real' -ErrorAction Stop } }
+    @{ name = 'firewall-accounts'; type = 'firewallRule'
+        absent = @{ ruleName = 'imagegen-real-accounts'; ensure = 'absent' }
+        present = @{ ruleName = 'imagegen-real-accounts'; ensure = 'present'; displayName = 'imagegen real'
+            direction = 'outbound'; action = 'block'; protocol = 'TCP'; remotePort = @('32526', '80')
+            remoteAddress = @('192.0.2.1'); exceptAccount = @('S-1-5-18', 'S-1-5-19') }
+        drift = { Set-NetFirewallRule -Name 'imagegen-real-accounts' -LocalUser 'Any' -ErrorAction Stop } }
     [byte[]] $bytes = New-Certificate
     [IO.File]::WriteAllBytes("$script:Root\certificate", $bytes)
     $id = @{ store = 'TrustedPublisher'; sha256 = (Get-FileDigest -Path "$script:Root\certificate") }

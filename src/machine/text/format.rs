@@ -5,7 +5,7 @@ use crate::model::resource::{
     Assertion, AssertionCheck, Direction, FailureAction, FailureActionKind, FirewallAction, FirewallSettings,
     RegistryData, ServiceSettings, ServiceState, StartType,
 };
-use crate::model::value::Ports;
+use crate::model::value::{AccountSid, Ports};
 
 use super::super::state::Port;
 
@@ -51,10 +51,12 @@ pub(super) fn format_rule(rule: &FirewallSettings) -> String {
     let protocol = rule.protocol.map_or_else(|| "any".to_owned(), |protocol| protocol.to_string());
     let mut text = format!("{action} {} {protocol}", format_direction(rule.direction));
     let ports = |ports: &[Ports]| ports.iter().map(Ports::as_str).collect::<Vec<_>>().join(", ");
+    let accounts: Vec<&str> = rule.except_account.iter().map(AccountSid::as_str).collect();
     let lists = [
         ("port", ports(&rule.local_port)),
         ("to port", ports(&rule.remote_port)),
         ("with", rule.remote_address.join(", ")),
+        ("except for", accounts.join(", ")),
     ];
     for (title, values) in lists {
         if !values.is_empty() {

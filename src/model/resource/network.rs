@@ -1,11 +1,13 @@
 //! The firewall, ports, and networks of the host network service.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::Ports;
+use super::super::nonempty::NonEmpty;
+use super::super::value::{AccountSid, Ports};
 use super::{Desired, Identity, ResourceType};
 
 /// A rule of the Windows firewall, for all profiles.
@@ -34,6 +36,9 @@ pub struct FirewallSettings {
     pub remote_port: Vec<Ports>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remote_address: Vec<String>,
+    /// Accounts to which the rule does not apply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except_account: Vec<AccountSid>,
     /// The kind of message; all without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icmp_type: Option<u8>,
@@ -81,6 +86,20 @@ impl fmt::Display for Protocol {
             Self::Icmpv6 => "ICMPv6",
         })
     }
+}
+
+/// An address of the platform that only its own programs may ask: a clone's secrets are behind it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct BlockedAddress {
+    /// Name of the firewall rule.
+    pub name: String,
+    pub address: Ipv4Addr,
+    pub protocol: Protocol,
+    pub ports: NonEmpty<Ports>,
+    /// Accounts of the platform's programs.
+    pub accounts: NonEmpty<AccountSid>,
+    pub source: String,
 }
 
 /// The dynamic port range of a protocol, or a range that is excluded from it.

@@ -27,6 +27,14 @@ text_value!(
 );
 
 text_value!(
+    /// The security identifier of an account that is the same on every machine.
+    AccountSid,
+    is_lasting_sid,
+    "the identifier of an account of Windows itself: expected one such as `S-1-5-18`; those of local accounts and \
+     groups (`S-1-5-21-…`) change with each clone"
+);
+
+text_value!(
     /// A port, or a range of ports.
     Ports,
     |text| parse_ports(text).is_some(),
@@ -71,6 +79,13 @@ impl Ports {
         let ((low, high), (first, last)) = (self.bounds(), other.bounds());
         low <= first && last <= high
     }
+}
+
+/// Sysprep gives a clone another machine identifier, and so its accounts and groups other numbers.
+fn is_lasting_sid(text: &str) -> bool {
+    let mut numbers = text.strip_prefix("S-1-").into_iter().flat_map(|rest| rest.split('-'));
+    let form = numbers.clone().count() > 1 && numbers.all(is_digits);
+    form && !text.starts_with("S-1-5-21-")
 }
 
 fn parse_ports(text: &str) -> Option<(u16, u16)> {
