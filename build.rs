@@ -35,6 +35,7 @@ fn main() -> Outcome<()> {
     println!("cargo::rustc-env=IMAGEGEN_COMMIT={commit}");
     println!("cargo::rustc-env=IMAGEGEN_DATE={date}");
     println!("cargo::rustc-env=IMAGEGEN_TARGET={}", env::var("TARGET")?);
+    println!("cargo::rustc-env=IMAGEGEN_CATALOG={}", digest_tree(&root.join("manifests"))?);
     fs::write(out.join("embedded.rs"), source)?;
     fs::write(out.join("scripts.zip"), pack_scripts(&root.join("provisioners"))?)?;
     Ok(())
@@ -87,6 +88,20 @@ fn list_files(root: &Path) -> Outcome<Vec<String>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// The digest of a catalog: the SHA-256 of one line `SHA256  PATH` for each file, in the order of the paths, as
+/// `sha256sum` prints them in an exported catalog. A test computes it again.
+fn digest_tree(folder: &Path) -> Outcome<String> {
+    let mut lines = String::new();
+    for path in list_files(folder)? {
+        writeln!(lines, "{}  {path}", format_sha256(&fs::read(folder.join(&path))?))?;
+    }
+    Ok(format_sha256(lines.as_bytes()))
+}
+
+fn format_sha256(bytes: &[u8]) -> String {
+    hmac_sha256::Hash::hash(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// As `render::payload` packs scripts; a test compares the two.

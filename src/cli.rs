@@ -19,9 +19,9 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::diagnostic::ErrorClass;
 use crate::model::choice::OnError;
+use crate::model::program::ProgramVersion;
 use crate::model::text::escape_controls;
 use crate::model::url::strip_secrets;
-use crate::version::ProgramVersion;
 
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use doctor::DoctorArgs;
@@ -67,7 +67,7 @@ pub struct Cli {
 pub fn parse_cli() -> Result<Cli, clap::Error> {
     Cli::try_parse().map_err(|mut error| {
         if error.kind() == ErrorKind::DisplayVersion {
-            let command = Cli::command().version(ProgramVersion::read().format());
+            let command = Cli::command().version(ProgramVersion::current().format());
             return command.try_get_matches().err().unwrap_or(error);
         }
         if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {

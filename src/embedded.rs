@@ -202,3 +202,21 @@ pub fn parse_sha256(digits: &str) -> Option<[u8; 32]> {
 pub fn encode_hex(bytes: &[u8]) -> String {
     hex::encode(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::program::ProgramVersion;
+
+    /// A catalog's digest: the SHA-256 of one line `SHA256  PATH` for each file, in the order of the paths. The same as
+    /// `sha256sum` prints in an exported catalog.
+    fn digest_catalog(tree: &Tree) -> String {
+        let lines = tree.files().into_iter().map(|(path, bytes)| format!("{}  {path}\n", sha256_hex(&bytes)));
+        sha256_hex(lines.collect::<String>().as_bytes())
+    }
+
+    #[test]
+    fn the_digest_that_the_build_computed_is_that_of_the_catalog() {
+        assert_eq!(ProgramVersion::current().catalog, digest_catalog(&Tree::embedded_manifests()));
+    }
+}

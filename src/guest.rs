@@ -98,10 +98,7 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
         }
         let before = resources.len();
         for resource in step.resources.iter().filter(|resource| situation.holds(&resource.when)) {
-            let first = resources.len();
-            lower_resource(&step, &file, resource, &renderer, &mut resources)?;
-            let lowered = resources[first..].iter().map(|it| (it.name.clone(), resource.source.clone()));
-            sources.extend(lowered);
+            lower_resource(&step, &file, resource, &renderer, &mut resources, &mut sources)?;
         }
         steps.push(AppliedStep {
             id: step.id.clone(),
@@ -172,6 +169,7 @@ fn lower_resource(
     resource: &StepResource,
     renderer: &Renderer<'_>,
     resources: &mut Vec<Resource>,
+    sources: &mut BTreeMap<String, String>,
 ) -> Result<(), GuestError> {
     let error = |message: String| GuestError::Value {
         file: file.to_owned(),
@@ -189,6 +187,9 @@ fn lower_resource(
     for item in items {
         let item = item.as_ref();
         let name = renderer.render_text(&resource.name, item).map_err(error)?;
+        let name = format!("{}/{name}", step.id);
+        let source = renderer.render_text(&resource.source, item).map_err(error)?;
+        sources.insert(name.clone(), source);
         let mut properties = Map::new();
         for (property, value) in &resource.properties {
             let value = renderer
@@ -198,7 +199,7 @@ fn lower_resource(
         }
         let kind = parse_resource(&resource.kind, properties).map_err(error)?;
         resources.push(Resource {
-            name: format!("{}/{name}", step.id),
+            name,
             step: step.id.clone(),
             phase,
             scope: resource.scope.unwrap_or(if phase == Phase::Seal { Scope::Image } else { Scope::Node }),

@@ -25,8 +25,6 @@ pub mod model;
 
 pub mod embedded;
 
-pub mod version;
-
 pub mod catalog;
 
 pub mod resolve;

@@ -16,6 +16,7 @@ use crate::embedded::sha256_hex;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker, Warning};
 use crate::model::policy::PolicyUsed;
+use crate::model::program::ProgramVersion;
 use crate::model::selection::ImageDefinition;
 use crate::model::value::ImageReference;
 use crate::model::version::Version;
@@ -28,6 +29,9 @@ pub const SCHEMA: &str = "imagegen.dev/lock/v1";
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Lock {
     pub schema: String,
+    /// The program that wrote the lockfile: a record, which makes no lockfile stale.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<ProgramVersion>,
     pub inputs: Inputs,
     /// What was asked for, every default written out, without build-time variables.
     pub selection: ImageDefinition,
@@ -202,6 +206,7 @@ impl Lock {
         let selection = plan.locked_selection();
         Self {
             schema: SCHEMA.to_owned(),
+            written_by: Some(plan.locked_by.clone().unwrap_or_else(ProgramVersion::current)),
             inputs: Inputs {
                 selection: sha256_hex(json::format_json(&selection).as_bytes()),
                 catalog: plan.catalog.clone(),
@@ -322,6 +327,7 @@ impl Lock {
 
     /// Gives the plan the digests that this lock knows and the catalog does not.
     pub fn apply_pins(&self, plan: &mut Plan) {
+        plan.locked_by.clone_from(&self.written_by);
         let locked: BTreeMap<(&str, &str), &PlannedArtifact> = self
             .artifacts
             .iter()

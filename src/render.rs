@@ -18,6 +18,7 @@ use crate::lock::Lock;
 use crate::model::choice::Delivery;
 use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::program::ProgramVersion;
 use crate::model::target::{ImageTarget, PackerBase, Target, TargetReleases};
 use crate::model::variable::{DefaultFrom, Variable};
 
@@ -175,16 +176,24 @@ fn collect_variable_values(plan: &Plan, payload: &str, lock: &str) -> Value {
     let mut values: Map<String, Value> =
         plan.variables.clone().into_iter().filter(|(name, _)| plan.declared.contains(name)).collect();
     values.insert("payload_sha256".to_owned(), json!(payload));
-    values.insert(
-        "image_tags".to_owned(),
-        json!({
-            "imagegen-kubernetes": plan.kubernetes,
-            "imagegen-windows": plan.windows.release,
-            "imagegen-runtime": format!("{}-{}", plan.runtime, plan.runtime_version),
-            "imagegen-lock": lock,
-        }),
-    );
+    values.insert("image_tags".to_owned(), json!(collect_tags(plan, lock)));
     Value::Object(values)
+}
+
+/// Tags of the image: what is in it, and which program made it.
+fn collect_tags(plan: &Plan, lock: &str) -> BTreeMap<&'static str, String> {
+    let program = ProgramVersion::current();
+    let tags = [
+        ("imagegen-kubernetes", plan.kubernetes.to_string()),
+        ("imagegen-windows", plan.windows.release.clone()),
+        ("imagegen-runtime", format!("{}-{}", plan.runtime, plan.runtime_version)),
+        ("imagegen-lock", lock.to_owned()),
+        ("imagegen-version", program.version),
+        ("imagegen-commit", program.commit),
+        ("imagegen-date", program.date),
+        ("imagegen-catalog", program.catalog),
+    ];
+    tags.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
 /// What Packer runs, in order: phases of the engine, and what happens before and after them.
@@ -238,7 +247,9 @@ pub fn build_context(plan: &Plan) -> Value {
     let packer = plan.packer.as_ref();
     let plugin = packer.and_then(|packer| packer.plugins.first());
     let image = plan.target.image();
+    let program = ProgramVersion::current();
     json!({
+        "imagegen": { "version": program.format_line(), "catalog": program.catalog },
         "has": has,
         "stages": plan_stages(plan),
         "notes": plan.target.notes,

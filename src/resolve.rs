@@ -157,6 +157,7 @@ pub fn resolve_selection(
         catalog: catalog_digest,
         own_files: surroundings.own_files.clone(),
         policy: None,
+        locked_by: None,
         signing: None,
     })
 }

@@ -55,6 +55,7 @@ fn the_image_is_what_this_run_made() {
     let ran = test.succeeds();
     assert_eq!(ran.stdout, "/subscriptions/s/images/i\n");
     let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
+    assert_eq!(image["builtBy"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(image["artifacts"][0]["id"], "/subscriptions/s/images/i");
     assert_eq!(image["checked"], 7);
     // A result is not overwritten by the next build.

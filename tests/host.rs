@@ -76,6 +76,10 @@ fn check_plan(plan: &Value, selection: &str) {
         let foreign = ["sysprep", "winrmListener", "winrmSetting", "localUser"].contains(&kind)
             || ["seal/", "firstboot/", "cloudbase-init/"].iter().any(|step| name.starts_with(step));
         assert!(!foreign, "{selection}: {name}");
+        // A name says what it is for: no bare number, no registry path.
+        let short = name.split_once('/').unwrap().1;
+        let is_riddle = short.contains("HKLM:") || short.bytes().all(|byte| byte.is_ascii_digit());
+        assert!(!is_riddle, "{selection}: {name} says no reason");
         let text = resource.to_string();
         for word in ["WinRM", "cloudbase", "Sysprep", "unattend", "SetupComplete"] {
             assert!(!text.contains(word), "{selection}: {name} names {word}");
@@ -98,6 +102,30 @@ fn every_line_on_every_windows_gets_a_plan_without_residue_of_a_build() {
         }
     }
     assert!(pairs >= 50, "{pairs}");
+}
+
+#[test]
+fn a_setting_of_windows_is_named_by_the_update_that_reads_it() {
+    for (windows, name, words) in [
+        ("2022", "os-baseline/KB5025230-HnsAclUpdateChange", "AgentBaker"),
+        ("2022", "os-baseline/KB5018421-fix-2629306509", "a fix of WCIFS"),
+        ("2019", "os-baseline/KB5025229-fix-3105872524", "the update of 2023-04B (KB5025229)"),
+        ("2025", "os-baseline/2026-07B-fix-908168846", "the update of 2026-07B on"),
+    ] {
+        let test =
+            Test::new().line("render --target host --k8s 1.34 --out o").line(&format!("--windows {windows}"));
+        test.succeeds();
+        let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).unwrap();
+        let names = plan["resources"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
+        assert!(names.clone().any(|it| it == name), "{windows}: no {name}");
+        let short = name.rsplit('-').next().unwrap();
+        for asked in [name, short] {
+            let line = format!("explain --target host --k8s 1.34 --windows {windows} {asked}");
+            let said = Test::new().line(&line).succeeds().stdout;
+            assert!(said.contains(name), "{asked}: {said}");
+            assert!(asked == name || said.contains(words) || words == "AgentBaker", "{asked}: {said}");
+        }
+    }
 }
 
 #[test]

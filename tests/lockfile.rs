@@ -1,6 +1,7 @@
 //! The lockfile of a folder: what it blocks and what not, and a base image that it does not fix.
 
-use imagegen::embedded::Tree;
+use imagegen::embedded::{Tree, sha256_hex};
+use imagegen::model::program::ProgramVersion;
 use imagegen::model::target::Target;
 use serde_json::Value;
 
@@ -58,6 +59,37 @@ fn a_lock_names_its_own_selection() {
     let again = Test::new().file("imagegen.lock.json", &governed.text("imagegen.lock.json")).line("lock");
     again.fails(3, &["was written under the policy `ours`", "add `--policy FILE`"]);
     governed.prints("lock --policy policy.json");
+}
+
+/// Which program wrote a lockfile is a record: it makes no lockfile stale, and a build leaves the lockfile as it is.
+#[test]
+fn a_lock_of_another_release_of_the_program_is_used_as_it_is() {
+    let test = locked();
+    let lock = test.text("imagegen.lock.json");
+    let value: Value = serde_json::from_str(&lock).expect("JSON");
+    let program = ProgramVersion::current();
+    assert_eq!(value["writtenBy"], serde_json::to_value(&program).expect("JSON"));
+    assert!(test.prints("--version").contains(&program.catalog), "the same digest");
+    let other = lock.replace(&program.catalog, &"0".repeat(64));
+    let test = test.file("imagegen.lock.json", &other);
+    test.prints("plan --locked");
+    test.prints("build --locked --no-bake --out o");
+    assert_eq!(test.text("o/imagegen.lock.json"), other);
+    let values: Value = serde_json::from_str(&test.text("o/imagegen.auto.pkrvars.json")).expect("JSON");
+    let tags = &values["image_tags"];
+    assert_eq!(tags["imagegen-lock"], sha256_hex(other.as_bytes()));
+    // The image is made by this program, whoever wrote the lockfile.
+    assert_eq!(tags["imagegen-catalog"], program.catalog);
+    assert_eq!(tags["imagegen-version"], program.version);
+    let readme = test.text("o/README.md");
+    assert!(readme.contains(&program.format_line()) && readme.contains(&program.catalog), "{readme}");
+    test.prints("lock");
+    assert_eq!(test.text("imagegen.lock.json"), lock, "a new lockfile names its writer");
+    // A workspace of another release is verified by that release.
+    let foreign = test.text("o/imagegen.auto.pkrvars.json").replace(&program.catalog, &"0".repeat(64));
+    let test = test.file("o/imagegen.auto.pkrvars.json", &foreign);
+    let said = test.line("verify o").fails(5, &["proofs failed"]).stdout;
+    assert!(said.contains("verify it with the program that wrote it"), "{said}");
 }
 
 /// Each definition has a lockfile of its own.

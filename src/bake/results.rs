@@ -13,6 +13,7 @@ use crate::io::exec::{self, Run};
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
+use crate::model::program::ProgramVersion;
 
 use super::BakeError;
 
@@ -26,6 +27,8 @@ pub struct BakedImage {
     pub kubernetes: String,
     /// SHA-256 of the lock it was baked from.
     pub lock: String,
+    /// The program that baked it.
+    pub built_by: ProgramVersion,
     pub artifacts: Vec<BuiltArtifact>,
     /// How many resources the machine checked, all of them good.
     pub checked: usize,
@@ -186,6 +189,7 @@ pub(super) fn read_baked_image(
         windows: plan.windows.release.clone(),
         kubernetes: plan.kubernetes.to_string(),
         lock: sha256_hex(lock.encode().as_bytes()),
+        built_by: ProgramVersion::current(),
         artifacts,
         checked: report.checked,
     })

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use crate::cli::{Cli, Command, SelectionArgs};
 use crate::diagnostic::Result;
+use crate::model::program::ProgramVersion;
 use crate::ui::Printer;
-use crate::version::ProgramVersion;
 
 /// # Errors
 /// As the verb's stages; its class decides the exit code.
@@ -24,8 +24,8 @@ pub fn run_command(cli: Cli, printer: &Printer) -> Result<()> {
 
 fn describe_inputs(cli: &Cli) -> Vec<String> {
     let sources = &cli.global.sources;
-    let program = ProgramVersion::read();
-    let mut lines = vec![format!("imagegen {} {}", program.version, program.commit).trim_end().to_owned()];
+    let program = ProgramVersion::current();
+    let mut lines = vec![format!("imagegen {}", program.format_line())];
     lines.push(match &sources.manifests {
         Some(folder) => format!("catalog: {}", folder.display()),
         None => format!("catalog: built-in, sha256:{}", program.catalog),

@@ -107,7 +107,7 @@ fn collect_windows(plan: &Plan) -> Value {
             let content = json!(setting.data);
             json!({
                 "key": setting.key, "valueName": setting.name, "kind": content["kind"],
-                "data": content["data"], "since": setting.since.as_deref().unwrap_or(""),
+                "data": content["data"], "name": plan.windows.name_setting(setting), "source": setting.source,
             })
         })
         .collect();

@@ -21,6 +21,7 @@ use crate::io::{clock, fs};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json;
+use crate::model::program::ProgramVersion;
 use crate::model::resource::ArchiveFormat;
 use crate::render::{self, Workspace};
 use crate::scripts::{Demand, INSTALL, accept_scripts, collect_scripts, find_signing};
@@ -116,14 +117,18 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
         );
         record(LOCK, Err(ProofError::new("lock-unreviewed", message)));
     }
+    let writer = find_other_writer(folder)?;
     match render_again(folder, &file, &lock, review.policy, trees) {
         Err(error) => record(LOCK, Err(ProofError::new("lock-refused", error.to_string()))),
         Ok((rendered, archive)) => {
             for (path, bytes) in &rendered.files {
                 let there = fs::read_if_exists(&folder.join(path))?;
                 let same = there.as_ref() == Some(bytes);
-                let other =
-                    if there.is_some() { "it is not what the lockfile makes" } else { "it is missing" };
+                let other = match (&there, &writer) {
+                    (None, _) => "it is missing",
+                    (Some(_), None) => "it is not what the lockfile makes",
+                    (Some(_), Some(writer)) => writer,
+                };
                 record(path, compare(same, "the lockfile makes the same bytes", other));
             }
             if let Some(outcome) = check_archive(folder, &archive, &rendered, &lock)? {
@@ -177,6 +182,24 @@ fn render_again(
     let guest = render_guest(&plan, &trees.catalog.load_flags()?, &provisioners)?;
     let archive = render::archive_names(&plan).to_vec();
     Ok((render::render_workspace(&plan, lock, &guest, &trees.packer, &provisioners)?, archive))
+}
+
+/// What the tags of a workspace say of the program that wrote it, if it is another one than this.
+fn find_other_writer(folder: &Path) -> Result<Option<String>> {
+    let this = ProgramVersion::current();
+    let tags = read_values(folder)?.remove("image_tags").unwrap_or_default();
+    let (Some(version), Some(catalog)) =
+        (tags["imagegen-version"].as_str(), tags["imagegen-catalog"].as_str())
+    else {
+        return Ok(None);
+    };
+    let same = version == this.version && catalog == this.catalog;
+    let message = format!(
+        "it is not what the lockfile makes; its tags name imagegen {version} with the catalog {catalog}, and \
+         this is imagegen {} with the catalog {}: verify it with the program that wrote it",
+        this.version, this.catalog
+    );
+    Ok((!same).then_some(message))
 }
 
 /// Values of the workspace's variables. Those of build-time variables are the user's: no lockfile has them.

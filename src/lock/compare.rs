@@ -10,7 +10,7 @@ use crate::model::selection::ImageDefinition;
 use super::Lock;
 
 /// Fields that differ, as a reader finds them. What was proven is a record that the digests stand for; a size
-/// that nobody states beforehand comes with it.
+/// that nobody states beforehand comes with it. The program that wrote a lock is a record, too.
 pub(super) fn list_differences(locked: &Lock, fresh: &Lock) -> Vec<String> {
     let (locked, fresh) = (without_records(locked, fresh, fresh), without_records(fresh, fresh, locked));
     let mut found = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn list_selection_changes(locked: &ImageDefinition, fresh: &ImageDefi
 }
 
 fn without_records(lock: &Lock, fresh: &Lock, other: &Lock) -> Value {
-    let mut lock = lock.clone();
+    let mut lock = Lock { written_by: None, ..lock.clone() };
     for artifact in &mut lock.artifacts {
         artifact.evidence.clear();
         let same = fresh.artifacts.iter().find(|it| it.component == artifact.component);

@@ -19,6 +19,7 @@ pub mod paths;
 pub mod plan;
 pub mod pod_network;
 pub mod policy;
+pub mod program;
 pub mod record;
 pub mod resource;
 pub mod rules;

@@ -13,6 +13,7 @@ use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
 use super::pod_network::PodNetwork;
 use super::policy::PolicyUsed;
+use super::program::ProgramVersion;
 use super::selection::{ImageDefinition, Proxy};
 use super::signing::Signing;
 use super::situation::Situation;
@@ -65,6 +66,8 @@ pub struct Plan {
     pub own_files: BTreeMap<String, String>,
     /// None where the user named no policy.
     pub policy: Option<PolicyUsed>,
+    /// The program that wrote the plan's lockfile; none where there is no lockfile.
+    pub locked_by: Option<ProgramVersion>,
     /// None where no policy demands signed scripts.
     pub signing: Option<Signing>,
 }

@@ -1,9 +1,12 @@
 //! Windows releases: builds, image rules, minimum updates, settings.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::resource::RegistryData;
+use super::value::KbId;
 use super::version::VersionRange;
 
 /// `manifests/windows/<release>.json`
@@ -30,6 +33,9 @@ pub struct WindowsRelease {
     /// Pause images (`registry/name:tag` without registry: the tag) that hold this build.
     pub pause: Vec<String>,
     pub minimum_updates: Vec<MinimumUpdate>,
+    /// Updates that registry settings name by their month.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updates: Option<MonthlyUpdates>,
     pub registry: Vec<RegistrySetting>,
     /// Installation media of the evaluation edition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -93,6 +99,15 @@ pub struct MinimumUpdate {
     pub source: String,
 }
 
+/// The monthly updates of a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct MonthlyUpdates {
+    /// Month and week (`2023-04B`) → number of the article (`KB5025230`).
+    pub months: BTreeMap<String, KbId>,
+    pub source: String,
+}
+
 /// A registry value that nodes of this release want.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -104,8 +119,31 @@ pub struct RegistrySetting {
     /// Month of the update that reads it (`2023-04B`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
+    /// What it is for, as far as its source says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
     pub source: String,
     /// Where projects disagree: who, and what they set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<String>,
+}
+
+impl WindowsRelease {
+    /// The update that reads a setting: its article, or its month where the article is not known.
+    #[must_use]
+    pub fn find_update<'a>(&'a self, setting: &'a RegistrySetting) -> Option<&'a str> {
+        let month = setting.since.as_deref()?;
+        let article = self.updates.as_ref().and_then(|updates| updates.months.get(month));
+        Some(article.map_or(month, KbId::as_str))
+    }
+
+    /// A setting's name with the update that reads it: `KB5025230-HnsAclUpdateChange`; `fix` stands before a value
+    /// that has a number for a name.
+    #[must_use]
+    pub fn name_setting(&self, setting: &RegistrySetting) -> String {
+        let is_number = setting.name.bytes().all(|byte| byte.is_ascii_digit());
+        let kind = is_number.then_some("fix");
+        let parts = self.find_update(setting).into_iter().chain(kind).chain([setting.name.as_str()]);
+        parts.collect::<Vec<_>>().join("-")
+    }
 }

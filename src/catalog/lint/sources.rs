@@ -5,6 +5,8 @@
 //! - a public URL,
 //! - `owner/repo@tag path`, a file of a GitHub repository,
 //! - `derived: why`, always last, for what we concluded ourselves.
+//!
+//! A resource of a step that is made for each item of a list takes the source of the item.
 
 use serde_json::Value;
 
@@ -75,8 +77,14 @@ pub fn names_notes(text: &str) -> bool {
     NOTES.iter().any(|note| text.match_indices(note).any(|(at, _)| starts_word(at)))
 }
 
+/// The source of a resource that is made for each item of a list.
+const ITEM_SOURCE: &str = "{{ item.source }}";
+
 /// Why a text is not a source.
 fn find_flaw(source: &str) -> Option<&'static str> {
+    if source == ITEM_SOURCE {
+        return None;
+    }
     if names_notes(source) {
         return Some(NAMES_NOTES);
     }

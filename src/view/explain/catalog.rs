@@ -5,7 +5,7 @@ use crate::catalog::Trees;
 use crate::diagnostic::Result;
 use crate::model::kubernetes::{KubernetesLine, NameRange};
 use crate::model::plan::Plan;
-use crate::model::windows::RegistrySetting;
+use crate::model::windows::{RegistrySetting, WindowsRelease};
 use crate::render::load_target;
 
 use super::{Explanation, Index, normalize_name};
@@ -27,7 +27,7 @@ impl Index {
         for release in trees.catalog.windows_names() {
             let windows = trees.catalog.load_windows_release(&release)?;
             for setting in &windows.registry {
-                let mut lines = describe_setting(setting);
+                let mut lines = describe_setting(&windows, setting);
                 lines.push(format!("on Windows {release}"));
                 if plan.windows.release == release {
                     lines.push("in this plan: set".to_owned());
@@ -113,11 +113,14 @@ impl Index {
     }
 }
 
-fn describe_setting(setting: &RegistrySetting) -> Vec<String> {
+fn describe_setting(windows: &WindowsRelease, setting: &RegistrySetting) -> Vec<String> {
     let data = serde_json::to_string(&setting.data).unwrap_or_default();
     let mut lines = vec![format!("{} = {data} in {}", setting.name, setting.key)];
-    lines
-        .extend(setting.since.as_ref().map(|since| format!("read by Windows from the update of {since} on")));
+    lines.extend(setting.purpose.clone());
+    if let (Some(month), Some(update)) = (&setting.since, windows.find_update(setting)) {
+        let update = if update == month { String::new() } else { format!(" ({update})") };
+        lines.push(format!("read by Windows from the update of {month}{update} on"));
+    }
     lines.extend(setting.conflict.as_ref().map(|conflict| format!("conflict: {conflict}")));
     lines
 }

@@ -105,5 +105,5 @@ variable "payload_sha256" {
 
 variable "image_tags" {
   type        = map(string)
-  description = "What is in the image: Kubernetes, Windows, runtime and the lock's digest."
+  description = "What is in the image: Kubernetes, Windows, runtime, the lockfile's digest, and the version of imagegen."
 }
