@@ -22,6 +22,7 @@ use crate::model::kubernetes::FlagTable;
 use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::resource::{Desired, File, GuestPlan, Resource, ResourceKind, Scope};
 use crate::model::step::{Phase, Step, StepResource};
+use crate::model::value::StepId;
 use serde::Deserialize as _;
 
 pub use facts::collect_facts;
@@ -59,7 +60,7 @@ impl Classify for GuestError {
 pub struct Guest {
     pub plan: GuestPlan,
     /// Step id → its file.
-    pub step_files: BTreeMap<String, String>,
+    pub step_files: BTreeMap<StepId, String>,
     /// Name of a resource → source of its fact.
     pub sources: BTreeMap<String, String>,
     pub steps: Vec<AppliedStep>,
@@ -71,7 +72,7 @@ pub struct Guest {
 #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppliedStep {
-    pub id: String,
+    pub id: StepId,
     pub summary: String,
     pub file: String,
     pub resources: usize,
@@ -145,11 +146,11 @@ fn read_step(provisioners: &Tree, path: &str) -> Result<Step, GuestError> {
     let step: Step = read_json(provisioners, path)?;
     let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".json");
     let expected = name.split_once('-').map_or(name, |(_, id)| id);
-    if step.id == expected {
+    if *step.id == *expected {
         return Ok(step);
     }
     let file = provisioners.file_label(path);
-    Err(GuestError::StepId { file, found: step.id, expected: expected.to_owned() })
+    Err(GuestError::StepId { file, found: step.id.into(), expected: expected.to_owned() })
 }
 
 fn has_suffix(path: &str, suffix: &str) -> bool {
@@ -263,7 +264,7 @@ fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError
             _ => false,
         });
         if !used {
-            return Err(GuestError::Uninstalled(artifact.component.clone()));
+            return Err(GuestError::Uninstalled(artifact.component.to_string()));
         }
     }
     Ok(())

@@ -170,7 +170,7 @@ fn add_components(
 ) {
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         overrides::check_members(artifact, refusals);
-        situation.components.insert(artifact.component.clone(), artifact.version.clone());
+        situation.components.insert(artifact.component.to_string(), artifact.version.clone());
     }
     // Refused versions are included, because a rule gives a better reason for the refusal.
     for (name, version) in &selection.components {
@@ -198,7 +198,7 @@ fn select_used_updates(
 
 fn list_known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
     let mut names = catalog.component_names();
-    names.extend(catalog.load_contents()?.groups.into_iter().map(|group| group.name));
+    names.extend(catalog.load_contents()?.groups.into_iter().map(|group| group.name.into()));
     names.sort();
     names.dedup();
     Ok(names)
@@ -229,11 +229,11 @@ fn complete_selection(
 fn check_rules(catalog: &Catalog, situation: &Situation, refusals: &mut Vec<Finding>) -> Result<()> {
     for rule in catalog.load_rules()?.refusals {
         let components = rule.components.iter().all(|(name, range)| {
-            situation.components.get(name).is_some_and(|version| range.contains(version))
+            situation.components.get(name.as_str()).is_some_and(|version| range.contains(version))
         });
         if situation.holds(&rule.when) && components {
             refusals.retain(|refusal| {
-                refusal.code != "component-range" || !rule.components.contains_key(&refusal.subject)
+                refusal.code != "component-range" || !rule.components.contains_key(refusal.subject.as_str())
             });
             refusals.push(Finding::new(&rule.id, rule.reason, rule.instead).with_source(&rule.source));
         }
@@ -248,7 +248,7 @@ fn warn_unpinned(groups: &[PlannedGroup]) -> Vec<Warning> {
         .filter(|artifact| !artifact.is_pinned())
         .map(|artifact| Warning {
             id: "unpinned".to_owned(),
-            subject: artifact.component.clone(),
+            subject: artifact.component.to_string(),
             message: format_unpinned(artifact),
         })
         .collect()

@@ -196,7 +196,7 @@ impl Upstreams<'_> {
         }
         let moves = self.plan.artifacts().filter(|artifact| artifact.version == subject.artifact.version);
         moves.filter(|it| subject.name == KUBERNETES || it.component == subject.name).find_map(|artifact| {
-            let over = self.definition.overrides.get(&artifact.component)?;
+            let over = self.definition.overrides.get(artifact.component.as_str())?;
             let one_file = over.url.as_ref().is_some_and(|url| !url.public_url().contains("{version"));
             let one_digest = over.sha256.is_some() || over.sha512.is_some();
             (one_file || one_digest).then(|| format!("an override names one file of {}", artifact.component))

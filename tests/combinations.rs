@@ -356,9 +356,13 @@ fn what_is_asked_for_gets_its_step() {
         let component = trees.catalog.load_component(&group.name).expect("component");
         let Some(pin) = component.pins.iter().rfind(|pin| pin.is_usable()) else { continue };
         let mut selection = azure("1.36.4");
-        selection.components.insert(group.name.clone(), pin.version.clone());
+        selection.components.insert(group.name.to_string(), pin.version.clone());
         let Some((guest, _)) = made(&selection, &trees) else { continue };
-        assert!(guest.plan.resources.iter().any(|it| it.name.contains(&group.name)), "{}", group.name);
+        assert!(
+            guest.plan.resources.iter().any(|it| it.name.contains(group.name.as_str())),
+            "{}",
+            group.name
+        );
         seen += 1;
     }
     assert!(seen >= 4, "{seen}");

@@ -221,7 +221,6 @@ fn a_policy_that_cannot_be_meant_is_refused() {
         (r#"{"name": "p", "require": [{"id": "a", "anyOf": ["pin"]}]}"#, "it selects nothing"),
         (r#"{"name": "p", "allowedHosts": []}"#, "the list is empty"),
         (r#"{"name": "p", "allowedPublishers": []}"#, "the list is empty"),
-        (r#"{"name": "p", "allowedHosts": ["https://a.example"]}"#, "is not a host"),
         (r#"{"name": "p", "waivers": [{"component": "kubelett", "proof": "openpgp"}]}"#, "`kubelett`"),
     ] {
         Test::new()
@@ -233,6 +232,23 @@ fn a_policy_that_cannot_be_meant_is_refused() {
         .file("policy.json", r#"{"name": "p", "allowedRoots": ["abc"]}"#)
         .line("plan --target azure --k8s 1.36.0 --policy policy.json")
         .fails(3, &["policy.json", "allowedRoots[0]", "`abc` is not a SHA-256 of a file"]);
+    for (policy, path) in [
+        (r#"{"name": "p", "allowedHosts": ["https://a.example"]}"#, "allowedHosts[0]"),
+        (r#"{"name": "p", "allowedHosts": ["a.example", "a.example:443"]}"#, "allowedHosts[1]"),
+        (
+            r#"{"name": "p", "require": [{"id": "a", "hosts": ["*"], "anyOf": ["pin"]}]}"#,
+            "require[0].hosts[0]",
+        ),
+        (
+            r#"{"name": "p", "headerGrants": [{"environment": "T", "hosts": ["a/b"]}]}"#,
+            "headerGrants[0].hosts[0]",
+        ),
+        (r#"{"name": "p", "requiredSteps": ["010-Own.json"]}"#, "requiredSteps[0]"),
+    ] {
+        let test = Test::new().file("policy.json", policy);
+        let said = ["policy.json", path, "expected"];
+        test.line("plan --target azure --k8s 1.36.0 --policy policy.json").fails(3, &said);
+    }
 }
 
 /// A rule on the kubelet is about the kubelet, whatever archive it comes in; hosts are those of everything

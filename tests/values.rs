@@ -192,6 +192,51 @@ fn collect_texts(value: &serde_json::Value, pointer: String, texts: &mut Vec<Str
     }
 }
 
+/// Names and addresses of a step, and the names of components, are named with their file.
+#[test]
+fn a_step_or_component_of_a_wrong_form_is_named_with_file_and_path() {
+    let service = |name: &str, needs: &str| {
+        serde_json::json!({ "name": "own", "type": "service", "source": "derived: a test", "properties": {
+            "serviceName": name, "ensure": "present", "program": "C:\\own.exe", "dependsOn": [needs],
+        }})
+    };
+    let rule = |address: &str| {
+        serde_json::json!({ "name": "own", "type": "firewallRule", "source": "derived: a test", "properties": {
+            "ruleName": "own", "ensure": "present", "direction": "inbound", "action": "block",
+            "protocol": "TCP", "remoteAddress": ["LocalSubnet", address],
+        }})
+    };
+    for (id, resource, messages) in [
+        (
+            "own",
+            service("a/b", "Tcpip"),
+            ["s/905-own.json: own: `serviceName`: `a/b`", "the name of a service"],
+        ),
+        ("own", service("own", ""), ["s/905-own.json: own: `dependsOn[0]`: ``", "the name of a service"]),
+        (
+            "own",
+            rule("banana"),
+            ["s/905-own.json: own: `remoteAddress[1]`: `banana`", "such as `10.0.0.0/8`"],
+        ),
+        ("own", rule("10.0.0.1/8"), ["`remoteAddress[1]`: `10.0.0.1/8`", "without host bits"]),
+        ("own", rule("10.0.0.0/255.0.0.0"), ["`remoteAddress[1]`: `10.0.0.0/255.0.0.0`", "such as"]),
+        ("Own Step", rule("10.0.0.1"), ["s/905-own.json:", "`Own Step` is not the id of a step"]),
+    ] {
+        let step =
+            serde_json::json!({ "id": id, "summary": "A test", "phase": "install", "resources": [resource] });
+        let test = Test::new().file("s/905-own.json", &step.to_string());
+        test.line("plan --target host --k8s 1.36 --steps s").fails(6, &messages);
+    }
+    let example =
+        std::fs::read_to_string(root().join("provisioners/example/components/monitoring-agent.json"));
+    let example = example.expect("the example").replacen("\"monitoring-agent\"", "\"Monitoring Agent\"", 1);
+    Test::new()
+        .file("c/Monitoring Agent.json", &example)
+        .line("plan --target host --k8s 1.36 --component-files c --component")
+        .args(["Monitoring Agent=4.2.0"])
+        .fails(3, &["`name`: `Monitoring Agent` is not the name of a component", "such as `kube-proxy`"]);
+}
+
 #[test]
 fn a_secret_query_is_written_nowhere() {
     let digest = "a".repeat(64);

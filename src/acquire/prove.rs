@@ -186,7 +186,7 @@ fn require_evidence(
     }
     let proven = found.iter().any(|proof| proof.verdict.holds());
     if !proven {
-        return Err(ProveError::Nothing { name, component: artifact.component.clone() });
+        return Err(ProveError::Nothing { name, component: artifact.component.to_string() });
     }
     let findings = check_evidence(policy, artifact, found, trust.catalog);
     if findings.is_empty() {

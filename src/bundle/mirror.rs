@@ -119,9 +119,9 @@ fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
     };
     for artifact in &lock.artifacts {
         // An address that was given for this very component is asked as it is.
-        let own = overrides.get(&artifact.component).is_some_and(|over| over.url.is_some());
+        let own = overrides.get(artifact.component.as_str()).is_some_and(|over| over.url.is_some());
         if own || !add(artifact.url.public_url())? {
-            elsewhere.push(artifact.component.clone());
+            elsewhere.push(artifact.component.to_string());
             continue;
         }
         for url in list_artifact_urls(artifact).into_iter().skip(1) {

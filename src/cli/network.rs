@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use crate::model::component::Confidence;
 use crate::model::policy::HeaderGrant;
 use crate::model::url::{HttpUrl, ProxyUrl};
+use crate::model::value::ValueError;
 use crate::model::value::{Sha256, Sha512};
 use crate::model::version::Version;
 
@@ -41,10 +42,10 @@ pub struct NetworkArgs {
 }
 
 fn parse_grant(text: &str) -> Result<HeaderGrant, String> {
-    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', '@', '\\', '?', '#']);
     match text.split_once('=') {
-        Some((name, host)) if !name.is_empty() && is_host(host) => {
-            Ok(HeaderGrant { environment: name.to_owned(), hosts: vec![host.to_owned()] })
+        Some((name, host)) if !name.is_empty() => {
+            let host = host.parse().map_err(|error: ValueError| error.to_string())?;
+            Ok(HeaderGrant { environment: name.to_owned(), hosts: vec![host] })
         }
         _ => Err("write it as NAME=HOST, with the host that receives the value".to_owned()),
     }

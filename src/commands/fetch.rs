@@ -39,7 +39,7 @@ pub(super) fn run_fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Print
 fn describe_file(verified: &VerifiedArtifact) -> FetchOutput {
     let (artifact, fetched) = (verified.artifact(), verified.fetched());
     FetchOutput {
-        component: artifact.component.clone(),
+        component: artifact.component.to_string(),
         version: artifact.version.to_string(),
         url: fetched.url().to_owned(),
         sha256: fetched.sha256().to_owned(),

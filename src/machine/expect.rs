@@ -12,7 +12,7 @@ use crate::model::paths;
 use crate::model::resource::{Direction, Protocol, WinrmTransport};
 use crate::model::target::Platform;
 use crate::model::url::HttpUrl;
-use crate::model::value::{AccountName, Ports};
+use crate::model::value::{AccountName, Ports, ServiceName};
 
 pub struct Expectations<'a> {
     pub build: u32,
@@ -77,7 +77,7 @@ impl LaterFile {
 pub struct PackageService {
     /// The package's own address.
     pub package: HttpUrl,
-    pub service: String,
+    pub service: ServiceName,
 }
 
 /// A port that a program uses.

@@ -175,7 +175,7 @@ mod tests {
     fn the_platform_adds_its_own() {
         let platform = Platform {
             directories: vec![PlatformDirectory { path: r"C:\Agent".to_owned(), writable: true }],
-            services: vec!["CloudAgent".to_owned()],
+            services: vec!["CloudAgent".parse().expect("a name")],
             ..Platform::default()
         };
         for (platform, is_there) in [(&platform, true), (&Platform::default(), false)] {

@@ -68,7 +68,7 @@ fn is_node(scope: &Scope) -> bool {
 
 impl From<&Resource> for Origin {
     fn from(resource: &Resource) -> Self {
-        let (name, step) = (resource.name.clone(), resource.step.clone());
+        let (name, step) = (resource.name.clone(), resource.step.to_string());
         Self { resource: name, step, scope: resource.scope }
     }
 }

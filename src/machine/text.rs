@@ -4,6 +4,8 @@
 
 mod format;
 
+use std::fmt::Display;
+
 use crate::model::command_line;
 use crate::model::paths;
 use crate::model::resource::{
@@ -123,11 +125,11 @@ impl Listing {
     }
 
     /// `title: a, b, c`
-    fn write_list(&mut self, title: &str, values: &[String]) {
+    fn write_list<T: Display>(&mut self, title: &str, values: &[T]) {
         if let Some((last, first)) = values.split_last() {
             let mut words = vec![format!("{title}:")];
             words.extend(first.iter().map(|value| format!("{value},")));
-            words.push(last.clone());
+            words.push(last.to_string());
             self.write_wrapped(2, &words);
         }
     }

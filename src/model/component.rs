@@ -11,7 +11,7 @@ use super::resource::ArchiveFormat;
 use super::step::When;
 use super::upstream::Upstream;
 use super::url::HttpUrl;
-use super::value::{FileDigest, PinAlgorithm, Sha1, Sha256, Sha512, ValueError};
+use super::value::{ComponentName, FileDigest, PinAlgorithm, ServiceName, Sha1, Sha256, Sha512, ValueError};
 use super::version::{Version, VersionRange};
 
 /// `manifests/components/<name>.json`
@@ -21,7 +21,7 @@ pub struct Component {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// File name without suffix.
-    pub name: String,
+    pub name: ComponentName,
     pub summary: String,
     /// SPDX expression.
     pub license: String,
@@ -231,7 +231,7 @@ pub struct Authenticode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct InstalledService {
-    pub name: String,
+    pub name: ServiceName,
     pub source: String,
 }
 

@@ -20,7 +20,7 @@ use super::situation::Situation;
 use super::target::Target;
 use super::url::HttpUrl;
 use super::value::ImageReference;
-use super::value::{FileDigest, PinAlgorithm, ValueError};
+use super::value::{ComponentName, FileDigest, PinAlgorithm, ValueError};
 use super::version::Version;
 use super::windows::WindowsRelease;
 
@@ -79,7 +79,7 @@ impl Plan {
         for group in &self.groups {
             components.insert(group.name.clone(), group.version.clone());
             for artifact in &group.artifacts {
-                components.insert(artifact.component.clone(), artifact.version.clone());
+                components.insert(artifact.component.to_string(), artifact.version.clone());
             }
         }
         Situation {
@@ -124,7 +124,7 @@ impl Plan {
     /// Drops the warnings of artifacts that were pinned since.
     pub fn drop_pin_warnings(&mut self) {
         let unpinned: Vec<String> =
-            self.unpinned_artifacts().map(|artifact| artifact.component.clone()).collect();
+            self.unpinned_artifacts().map(|artifact| artifact.component.to_string()).collect();
         self.warnings.retain(|warning| warning.id != "unpinned" || unpinned.contains(&warning.subject));
     }
 
@@ -167,7 +167,7 @@ fn is_guest(role: &ArtifactRole) -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PlannedArtifact {
-    pub component: String,
+    pub component: ComponentName,
     #[serde(default, skip_serializing_if = "is_guest")]
     pub role: ArtifactRole,
     pub version: Version,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cluster::ClusterFile;
 use super::step::When;
+use super::value::ComponentName;
 
 /// A pod network: what a node holds for it, and what the cluster is told of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +22,7 @@ pub struct PodNetwork {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overlay: bool,
     /// Groups of `contents.json`, or components that stand alone.
-    pub components: Vec<String>,
+    pub components: Vec<ComponentName>,
     /// The program that makes the network on the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::component::Confidence;
 use super::evidence::{ProofKind, Verdict};
 use super::url::HttpUrl;
-use super::value::Sha256;
+use super::value::{HostPattern, Sha256, StepId};
 use super::version::VersionRange;
 
 /// A policy file (`--policy FILE`). Everything that it does not name is allowed.
@@ -26,7 +26,7 @@ pub struct Policy {
     /// Host names that artifacts may come from, redirects included; `*.example.com` takes in those below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = ["dl.k8s.io"])]
-    pub allowed_hosts: Option<Vec<String>>,
+    pub allowed_hosts: Option<Vec<HostPattern>>,
     /// Publishers (`O=…,CN=…`) that Authenticode signatures may name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_publishers: Option<Vec<String>>,
@@ -47,7 +47,7 @@ pub struct Policy {
     pub refuse_floating_base_image: bool,
     /// Steps that must be part of the plan, by id: the program's or your own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub required_steps: Vec<String>,
+    pub required_steps: Vec<StepId>,
     /// Guest scripts must be signed, and the guest runs them under `AllSigned`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_scripts: Option<SignedScripts>,
@@ -92,7 +92,7 @@ pub struct TrustedIdentity {
 pub struct HeaderGrant {
     pub environment: String,
     /// Host names; `*.example.com` takes in those below.
-    pub hosts: Vec<String>,
+    pub hosts: Vec<HostPattern>,
 }
 
 impl HeaderGrant {
@@ -139,7 +139,7 @@ impl Policy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedHosts {
     pub policy: String,
-    pub patterns: Vec<String>,
+    pub patterns: Vec<HostPattern>,
 }
 
 impl AllowedHosts {
@@ -243,7 +243,7 @@ pub struct Requirement {
     pub roles: Vec<Role>,
     /// Everything that comes from one of these hosts; `*.example.com` takes in those below.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<String>,
+    pub hosts: Vec<HostPattern>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<VersionRange>,
     /// One of these must hold.
@@ -275,7 +275,7 @@ mod tests {
     fn hosts_are_matched_whole() {
         let hosts = AllowedHosts {
             policy: "p".to_owned(),
-            patterns: ["a.example".to_owned(), "*.B.example".to_owned()].into(),
+            patterns: ["a.example", "*.B.example"].map(|text| text.parse().expect(text)).into(),
         };
         for (host, allowed) in [
             ("a.example", true),

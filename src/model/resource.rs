@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use super::signing::Signer;
 use super::step::Phase;
+use super::value::StepId;
 
 pub use access::*;
 pub use artifact::*;
@@ -107,7 +108,7 @@ pub enum Scope {
 pub struct Resource {
     /// `<step>/<what>`, unique in a plan.
     pub name: String,
-    pub step: String,
+    pub step: StepId,
     pub phase: Phase,
     #[serde(default, skip_serializing_if = "is_default")]
     pub scope: Scope,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::component::OwnContents;
 use super::step::When;
+use super::value::ComponentName;
 use super::version::VersionRange;
 
 /// `manifests/rules.json`: combinations that cannot work, and why.
@@ -26,7 +27,7 @@ pub struct RefusalRule {
     #[serde(default, skip_serializing_if = "When::is_empty")]
     pub when: When,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub components: BTreeMap<String, VersionRange>,
+    pub components: BTreeMap<ComponentName, VersionRange>,
     /// Why it cannot work.
     pub reason: String,
     /// The nearest good choice, as an imperative.
@@ -48,7 +49,7 @@ pub struct Contents {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Group {
     /// Name that steps use; a component's own where it stands alone.
-    pub name: String,
+    pub name: ComponentName,
     #[serde(default, skip_serializing_if = "When::is_empty")]
     pub when: When,
     /// Only where the user names the component.
@@ -70,10 +71,10 @@ pub struct Group {
 impl Group {
     /// The group of a component that stands alone.
     #[must_use]
-    pub fn of_component(name: &str, own: &OwnContents) -> Self {
-        let part = Part { component: name.to_owned(), when: When::default(), follows_kubernetes: false };
+    pub fn of_component(name: &ComponentName, own: &OwnContents) -> Self {
+        let part = Part { component: name.clone(), when: When::default(), follows_kubernetes: false };
         Self {
-            name: name.to_owned(),
+            name: name.clone(),
             when: own.when.clone(),
             on_request: false,
             lacking: None,
@@ -88,7 +89,7 @@ impl Group {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Part {
-    pub component: String,
+    pub component: ComponentName,
     #[serde(default, skip_serializing_if = "When::is_empty")]
     pub when: When,
     /// Its version is the Kubernetes version.

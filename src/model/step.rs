@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::resource::{Scope, WinrmTransport};
+use super::value::StepId;
 use super::version::VersionRange;
 
 /// When a resource is applied. The order here is the order in the guest.
@@ -33,7 +34,7 @@ pub struct Step {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// File name without number and suffix.
-    pub id: String,
+    pub id: StepId,
     pub summary: String,
     pub phase: Phase,
     #[serde(default, skip_serializing_if = "When::is_empty")]

@@ -10,7 +10,7 @@ use super::choice::Delivery;
 use super::nonempty::NonEmpty;
 use super::record::TargetRecord;
 use super::resource::{BlockedAddress, Protocol, SealAgent, WinrmTransport};
-use super::value::AccountName;
+use super::value::{AccountName, ComponentName, ServiceName};
 use super::variable::{Conversion, Selector, SelectorValue, Variable};
 use super::version::Version;
 
@@ -140,7 +140,7 @@ pub struct ImageVersion {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct BootMedium {
     /// Name of the artifact in plan and lock.
-    pub name: String,
+    pub name: ComponentName,
     /// Variable with the URL. A file that is in the store already is not downloaded.
     pub url: String,
     /// Variable with the SHA-256.
@@ -198,7 +198,7 @@ pub struct Platform {
     pub directories: Vec<PlatformDirectory>,
     /// Services that exist before the build and must run when the image is sealed.
     #[serde(default)]
-    pub services: Vec<String>,
+    pub services: Vec<ServiceName>,
     /// Ports that the host uses and Windows must not hand out.
     #[serde(default)]
     pub excluded_ports: Vec<ExcludedPorts>,

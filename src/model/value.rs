@@ -3,7 +3,7 @@
 mod digest;
 mod windows;
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use ipnet::Ipv4Net;
@@ -102,6 +102,24 @@ macro_rules! text_value {
             }
         }
 
+        impl From<&$name> for String {
+            fn from(value: &$name) -> Self {
+                value.0.clone()
+            }
+        }
+
+        impl PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                self.0 == other
+            }
+        }
+
+        impl PartialEq<&str> for $name {
+            fn eq(&self, other: &&str) -> bool {
+                self.0 == *other
+            }
+        }
+
         impl std::ops::Deref for $name {
             type Target = str;
 
@@ -150,6 +168,27 @@ text_value!(
     ImageReference,
     is_image_reference,
     "an image pinned by its digest: expected `registry/name:tag@sha256:` and 64 hexadecimal digits"
+);
+
+text_value!(
+    /// The name of a component, or of a group of components: the name of its file and of its store entries.
+    ComponentName,
+    is_id,
+    "the name of a component: expected lower-case letters, digits, `-` and `.`, such as `kube-proxy`"
+);
+
+text_value!(
+    /// The id of a step: its file name without number and suffix.
+    StepId,
+    |text| is_id(text) && !text.contains('.'),
+    "the id of a step: expected lower-case letters, digits and `-`, such as `monitoring-agent`"
+);
+
+text_value!(
+    /// A host, or every host below a domain.
+    HostPattern,
+    is_host_pattern,
+    "a host: expected a name or an address without port, such as `dl.k8s.io`, or `*.` and a domain"
 );
 
 text_value!(
@@ -235,6 +274,20 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+fn is_id(text: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && !text.ends_with(['.', '-'])
+        && text.bytes().all(|byte| is_known(byte) || byte == b'-' || byte == b'.')
+}
+
+fn is_host_pattern(text: &str) -> bool {
+    match text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok_and(|parsed| parsed.to_string() == address),
+        None => is_subdomain(&text.strip_prefix("*.").unwrap_or(text).to_ascii_lowercase(), 253),
+    }
+}
+
 fn is_file_name(text: &str) -> bool {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     !text.is_empty() && !text.starts_with('.') && !text.ends_with('.') && text.bytes().all(is_known)
@@ -309,6 +362,25 @@ mod tests {
             &format!("a b@sha256:{hex}"),
         ]);
         refused::<Registry>(&["", "a b", "https://docker.io", "docker.io:0", "x:99999", "x’y"]);
+        refused::<ComponentName>(&["", "Kubelet", "a b", "../a", "a/b", ".a", "a.", "-a", "ä"]);
+        refused::<StepId>(&["", "A", "a.b", "a/b", "010_x", "-a"]);
+        refused::<HostPattern>(&[
+            "",
+            "*",
+            "*.",
+            "a.*",
+            "https://a.example",
+            "a.example:443",
+            "a_b",
+            "[::1",
+            "*.[::1]",
+            "a..b",
+            "-a.example",
+        ]);
+        for text in ["dl.k8s.io", "*.Example.com", "127.0.0.1", "[::1]", "localhost"] {
+            assert!(text.parse::<HostPattern>().is_ok(), "{text}");
+        }
+        assert!("hns.v2.psm1".parse::<ComponentName>().is_ok());
         refused::<VolumePlugin>(&["x", "a~", "~b", "a~b/c", "a~..", "a~b’c"]);
         refused::<NoProxy>(&["", "a,,b", "a;b", "a’b", "$env:x"]);
         refused::<DnsName>(&["", "A", "a..b", "-a", "a_b", "’"]);

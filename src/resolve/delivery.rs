@@ -84,7 +84,7 @@ pub(super) fn check_delivery(
 /// The guest reads its plan from a file, and a file holds no signature or token of a URL.
 fn check_secret_urls(selection: &ImageDefinition, groups: &[PlannedGroup], refusals: &mut Vec<Finding>) {
     let artifacts = groups.iter().flat_map(|group| &group.artifacts);
-    let artifacts = artifacts.map(|artifact| (artifact.component.clone(), artifact.url.clone()));
+    let artifacts = artifacts.map(|artifact| (artifact.component.to_string(), artifact.url.clone()));
     let files = selection.user_files().map(|file| (file.name, file.url));
     for (name, url) in artifacts.chain(files).filter(|(_, url)| url.has_secret()) {
         refusals.push(
@@ -100,7 +100,7 @@ fn check_secret_urls(selection: &ImageDefinition, groups: &[PlannedGroup], refus
 }
 
 fn is_served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -> bool {
-    let own = selection.overrides.get(&artifact.component);
+    let own = selection.overrides.get(artifact.component.as_str());
     own.is_some_and(|own| own.url.is_some())
         || selection
             .overrides
@@ -147,7 +147,7 @@ fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mu
 fn warn_dropped_headers(artifact: &PlannedArtifact) -> Warning {
     Warning {
         id: "guest-headers".to_owned(),
-        subject: artifact.component.clone(),
+        subject: artifact.component.to_string(),
         message: format!(
             "{} {}: the guest sends no headers, so {} must serve it to the guest without them",
             artifact.component,

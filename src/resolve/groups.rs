@@ -12,6 +12,7 @@ use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Group, Part};
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
+use crate::model::value::ComponentName;
 use crate::model::version::Version;
 
 use super::{artifacts, overrides};
@@ -53,7 +54,11 @@ pub(super) fn choose_groups(
     overrides::check_overrides(&selection.overrides, refusals);
     for group in &contents {
         let named = || {
-            group.alternatives.iter().flatten().any(|part| selection.components.contains_key(&part.component))
+            group
+                .alternatives
+                .iter()
+                .flatten()
+                .any(|part| selection.components.contains_key(part.component.as_str()))
         };
         if !situation.holds(&group.when) || (group.by_network && !network.components.contains(&group.name)) {
             continue;
@@ -68,7 +73,7 @@ pub(super) fn choose_groups(
         }
     }
     let planned = |name: &String| {
-        groups.iter().flat_map(|group| &group.artifacts).any(|artifact| artifact.component == *name)
+        groups.iter().flat_map(|group| &group.artifacts).any(|artifact| artifact.component == name.as_str())
     };
     // Packer and its plugins are no part of the image.
     let is_tool = |name: &str| name.starts_with("packer");
@@ -86,7 +91,7 @@ pub(super) fn choose_groups(
             .with_source("manifests/contents.json"),
         );
     }
-    for name in selection.components.keys().filter(|name| !used.contains(*name) && *name != "pause") {
+    for name in selection.components.keys().filter(|name| !used.contains(name.as_str()) && *name != "pause") {
         // Unknown names are the catalog's error, with its suggestion.
         catalog.load_component(name)?;
         refusals.push(
@@ -106,21 +111,21 @@ pub(super) fn choose_groups(
 
 fn warn_of_lack(group: &Group) -> Option<Warning> {
     let message = group.lacking.clone()?;
-    Some(Warning { id: "lacking".to_owned(), subject: group.name.clone(), message })
+    Some(Warning { id: "lacking".to_owned(), subject: group.name.to_string(), message })
 }
 
 /// Groups of the catalog, and of components without a group those that the network or the user names.
 fn with_own_contents(inputs: Inputs<'_>, mut groups: Vec<Group>) -> Result<Vec<Group>> {
-    let named = inputs.network.components.iter().chain(inputs.selection.components.keys());
-    for name in named {
+    let of_network = inputs.network.components.iter().map(ComponentName::as_str);
+    for name in of_network.chain(inputs.selection.components.keys().map(String::as_str)) {
         let is_in = |group: &Group| {
-            group.name == *name || group.alternatives.iter().flatten().any(|part| part.component == *name)
+            group.name == name || group.alternatives.iter().flatten().any(|part| part.component == name)
         };
         if name == "pause" || groups.iter().any(is_in) {
             continue;
         }
         let component = inputs.catalog.load_component(name)?;
-        groups.extend(component.contents.as_ref().map(|own| Group::of_component(name, own)));
+        groups.extend(component.contents.as_ref().map(|own| Group::of_component(&component.name, own)));
     }
     Ok(groups)
 }
@@ -151,8 +156,9 @@ fn choose_group(
             .collect::<Result<Option<Vec<_>>>>()?;
         match planned {
             Some(artifacts) if found.is_empty() => {
-                let overridden =
-                    |artifact: &&PlannedArtifact| selection.overrides.contains_key(&artifact.component);
+                let overridden = |artifact: &&PlannedArtifact| {
+                    selection.overrides.contains_key(artifact.component.as_str())
+                };
                 // Nobody can have pinned what an update found: that is no reason to take another layout.
                 let unpinned = |artifact: &&PlannedArtifact| {
                     !artifact.is_pinned() && !updated.values().any(|version| *version == artifact.version)
@@ -176,14 +182,15 @@ fn choose_group(
     let is_component = group.alternatives.iter().flatten().any(|part| part.component == group.name);
     let component = is_component.then(|| catalog.load_component(&group.name)).transpose()?;
     let choice = component.as_ref().and_then(|component| component.find_choice(line.minor));
-    let chosen = selection.components.contains_key(&group.name);
+    let chosen = selection.components.contains_key(group.name.as_str());
     Ok(artifacts.first().map(|first| PlannedGroup {
-        name: group.name.clone(),
+        name: group.name.to_string(),
         version: first.version.clone(),
         reason: match choice {
             _ if chosen => format!("{}; version set by the selection", group.reason),
             Some(choice)
-                if updated.get(&group.name) == Some(&first.version) && first.version != choice.default =>
+                if updated.get(group.name.as_str()) == Some(&first.version)
+                    && first.version != choice.default =>
             {
                 format!("{}; updated from {}", group.reason, choice.default)
             }

@@ -53,7 +53,7 @@ fn refuse_override(key: &str, reason: &str, instead: &str) -> Finding {
 
 /// The artifact as the overrides have it, and what is worth knowing of that.
 pub(super) fn apply_overrides(artifact: &mut PlannedArtifact, overrides: &Overrides) -> Vec<Warning> {
-    let Some(over) = overrides.get(&artifact.component) else {
+    let Some(over) = overrides.get(artifact.component.as_str()) else {
         apply_mirror(artifact, overrides);
         return Vec::new();
     };
@@ -87,7 +87,7 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
     }) {
         warnings.push(Warning {
             id: "override-contradicts-catalog".to_owned(),
-            subject: artifact.component.clone(),
+            subject: artifact.component.to_string(),
             message: format!(
                 "the override's digest of {} {} is not the one that the catalog knows for {}: {} ({})",
                 artifact.component,
@@ -135,7 +135,7 @@ fn rename_file(artifact: &mut PlannedArtifact, over: &Override, url: Option<&Htt
 pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Finding>) {
     if artifact.kind.archive_format().is_some() && artifact.members.is_empty() {
         let name = &artifact.component;
-        let file = if name.contains('.') { name.clone() } else { format!("{name}.exe") };
+        let file = if name.contains('.') { name.to_string() } else { format!("{name}.exe") };
         let example = format!(r#"{{"member": "bin/{file}", "file": "{file}"}}"#);
         refusals.push(refuse_override(
             &artifact.component,

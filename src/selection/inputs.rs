@@ -17,6 +17,7 @@ use crate::model::overrides::{Override, Overrides, set_overrides};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
 use crate::model::url::HttpUrl;
+use crate::model::value::StepId;
 use crate::trust::{
     Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects, warn_own_anchors,
 };
@@ -162,7 +163,7 @@ pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> R
 }
 
 /// Ids of the steps that are part of a plan.
-fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<String>> {
+fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<StepId>> {
     let situation = plan.situation();
     let steps = read_steps(&trees.provisioners)?.into_iter().map(|(_, step)| step);
     Ok(steps.filter(|step| situation.holds(&step.when)).map(|step| step.id).collect())

@@ -207,7 +207,7 @@ pub(super) fn check_anchors(policy: &Policy, artifact: &PlannedArtifact, catalog
 pub fn warn_own_anchors(plan: &Plan, catalog: &Catalog) -> Vec<Warning> {
     let warn = |artifact: &PlannedArtifact, anchor: Anchor| Warning {
         id: "own-anchor".to_owned(),
-        subject: artifact.component.clone(),
+        subject: artifact.component.to_string(),
         message: format!(
             "{} is verified by {}, which the image definition chooses",
             artifact.title(),

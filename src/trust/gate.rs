@@ -9,6 +9,7 @@ use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Policy, Requirement, Role};
 use crate::model::url::HttpUrl;
+use crate::model::value::StepId;
 
 use super::anchor::{check_anchors, declares_own_proof};
 use super::confidence::{check_confidence, check_proven_confidence, check_stated_digest, is_trusted_digest};
@@ -133,7 +134,7 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
 ///
 /// # Errors
 /// A step that the policy requires is not among them.
-pub fn check_steps(policy: &Policy, applied: &[String]) -> Result<(), PolicyError> {
+pub fn check_steps(policy: &Policy, applied: &[StepId]) -> Result<(), PolicyError> {
     let absent = policy.required_steps.iter().filter(|id| !applied.contains(id));
     let findings = absent.map(|id| {
         let remedy = format!("bring the step `{id}` by `--steps DIR`, or choose what it applies to");
@@ -336,7 +337,10 @@ fn requirements<'a>(policy: &'a Policy, subject: &'a Subject<'_>) -> impl Iterat
 /// Whether a declared proof may be missing.
 #[must_use]
 pub fn is_waived(policy: &Policy, artifact: &PlannedArtifact, proof: ProofKind) -> bool {
-    policy.waivers.iter().any(|waiver| waiver.component == artifact.component && waiver.proof == proof)
+    policy
+        .waivers
+        .iter()
+        .any(|waiver| artifact.component == waiver.component.as_str() && waiver.proof == proof)
 }
 
 fn report_unmet(rule: &Requirement, subject: &Subject<'_>, found: &str) -> Finding {

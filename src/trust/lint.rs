@@ -22,14 +22,11 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
             let remedy = "name `components`, `roles` or `hosts`";
             findings.push(report(&field, "it selects nothing", remedy));
         }
-        findings.extend(find_malformed_hosts(&field, &rule.hosts));
     }
     findings.extend(find_repeated(policy));
     findings.extend(find_unknown("forbiddenComponents", &policy.forbidden_components, names));
     let waived: Vec<String> = policy.waivers.iter().map(|waiver| waiver.component.clone()).collect();
     findings.extend(find_unknown("waivers", &waived, names));
-    findings
-        .extend(find_malformed_hosts("allowedHosts", policy.allowed_hosts.as_deref().unwrap_or_default()));
     let lists = [
         ("allowedHosts", policy.allowed_hosts.as_ref().is_some_and(Vec::is_empty)),
         ("allowedPublishers", policy.allowed_publishers.as_ref().is_some_and(Vec::is_empty)),
@@ -62,17 +59,6 @@ fn find_unknown(field: &str, patterns: &[String], names: &[String]) -> Vec<Findi
         .collect()
 }
 
-fn find_malformed_hosts(field: &str, hosts: &[String]) -> Vec<Finding> {
-    let is_host = |host: &str| {
-        let name = host.strip_prefix("*.").unwrap_or(host);
-        let own = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'[' | b']' | b':');
-        !name.is_empty() && name.bytes().all(own)
-    };
-    let wrong = hosts.iter().filter(|host| !is_host(host));
-    let remedy = "write a host name, or `*.` and a domain";
-    wrong.map(|host| report(field, &format!("`{host}` is not a host"), remedy)).collect()
-}
-
 /// Digests, fingerprints and grants that can never fit anything.
 fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
     let is_hex = |text: &str, lengths: &[usize]| {
@@ -100,7 +86,6 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
             let remedy = "name the environment variable and the hosts that receive it";
             findings.push(report("headerGrants", "a grant without variable or hosts", remedy));
         }
-        findings.extend(find_malformed_hosts("headerGrants", &grant.hosts));
     }
     findings
 }

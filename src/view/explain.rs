@@ -123,7 +123,8 @@ impl Index {
                 lines.push(format!("allowed: {}", choice.allowed));
             }
             for group in &plan.groups {
-                for artifact in group.artifacts.iter().filter(|artifact| artifact.component == name) {
+                for artifact in group.artifacts.iter().filter(|artifact| artifact.component == name.as_str())
+                {
                     lines.push(format!("in this plan: {} ({})", artifact.version, group.reason));
                     lines.push(format!("from {}", artifact.url));
                     lines.push(artifact.format_pin_state());

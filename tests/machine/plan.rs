@@ -60,7 +60,7 @@ impl Plan {
             platform: Platform::default(),
             packages: vec![PackageService {
                 package: "https://dl.example/c.msi".parse().expect("a URL"),
-                service: "cloudbase-init".to_owned(),
+                service: "cloudbase-init".parse().expect("a name"),
             }],
             build_user: "packer".parse().expect("a name"),
         }

@@ -107,7 +107,7 @@ pub(super) fn check_argument_files(context: &Context<'_>, problems: &mut Problem
 fn is_created_by_another(context: &Context<'_>, service: &Present<'_, Service>, path: &str) -> bool {
     let launched = Command::from_service(service.settings).map(|command| command.program_stem());
     let own = service.settings.program.as_deref().map(paths::file_stem);
-    let names = [Some(service.it.service_name.clone()), launched, own];
+    let names = [Some(service.it.service_name.to_string()), launched, own];
     let mut makers = context.expectations.later.iter().filter(|later| later.covers_path(path));
     !makers.any(|later| names.iter().flatten().any(|name| later.is_created_by(name)))
 }

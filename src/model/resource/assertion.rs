@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::WindowsPath;
+use super::super::value::{ServiceName, WindowsPath};
 use super::{Identity, ResourceType, ServiceState};
 
 /// Something that must hold. The engine can only compare it.
@@ -29,7 +29,7 @@ pub enum AssertionCheck {
     },
     /// `serviceName` is in `state`.
     Service {
-        service_name: String,
+        service_name: ServiceName,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         state: Option<ServiceState>,
     },

@@ -1,7 +1,8 @@
 //! Whether a thing is to be on the machine, and how.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Whether a thing without further properties is to be on the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,9 +17,19 @@ pub enum Ensure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "ensure", deny_unknown_fields, rename_all = "camelCase")]
 pub enum Desired<T> {
+    #[serde(deserialize_with = "parse_settings", bound(deserialize = "T: Deserialize<'de>"))]
     Present(T),
     /// A struct variant, because serde ignores unknown fields beside a unit variant.
     Absent {},
+}
+
+/// Names the path of a wrong value, which serde does not follow through flattened fields.
+fn parse_settings<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." { String::new() } else { format!("`{path}`: ") };
+        D::Error::custom(format!("{path}{}", error.inner()))
+    })
 }
 
 impl<T> Desired<T> {

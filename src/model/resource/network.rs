@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::nonempty::NonEmpty;
-use super::super::value::{AccountSid, Ports};
+use super::super::value::{AccountSid, Ports, RemoteAddress};
 use super::{Desired, Identity, ResourceType};
 
 /// A rule of the Windows firewall, for all profiles.
@@ -35,7 +35,7 @@ pub struct FirewallSettings {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remote_port: Vec<Ports>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remote_address: Vec<String>,
+    pub remote_address: Vec<RemoteAddress>,
     /// Accounts to which the rule does not apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except_account: Vec<AccountSid>,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::WindowsPath;
+use super::super::value::{ServiceName, WindowsPath};
 use super::{Desired, Identity, ResourceType};
 
 /// A Windows service. Without `program` it tunes one that is there already.
@@ -13,7 +13,7 @@ use super::{Desired, Identity, ResourceType};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Service {
-    pub service_name: String,
+    pub service_name: ServiceName,
     #[serde(flatten)]
     pub desired: Desired<ServiceSettings>,
 }
@@ -34,7 +34,7 @@ pub struct ServiceSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_type: Option<StartType>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub depends_on: Option<Vec<String>>,
+    pub depends_on: Option<Vec<ServiceName>>,
     /// After how many seconds without failure the count of failures starts again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_reset_seconds: Option<u32>,

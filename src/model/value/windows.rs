@@ -1,5 +1,9 @@
 //! Texts that Windows takes in a fixed form.
 
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
 use super::is_digits;
 use crate::model::paths::{find_fault, normalize_path};
 use crate::text_value;
@@ -32,6 +36,22 @@ text_value!(
     is_lasting_sid,
     "the identifier of an account of Windows itself: expected one such as `S-1-5-18`; those of local accounts and \
      groups (`S-1-5-21-…`) change with each clone"
+);
+
+text_value!(
+    /// The name of a service (`CreateServiceW`, `lpServiceName`).
+    ServiceName,
+    is_service_name,
+    "the name of a service: expected at most 256 characters without `/` and `\\`, such as `kubelet`"
+);
+
+text_value!(
+    /// A remote address of a firewall rule (`New-NetFirewallRule -RemoteAddress`), in the form in which Windows
+    /// returns it. Any other form would differ from the machine in every comparison.
+    RemoteAddress,
+    is_remote_address,
+    "a remote address of a firewall rule: expected an address, a network without host bits, a range or a keyword, \
+     such as `10.0.0.0/8`, `10.0.0.1-10.0.0.9` or `LocalSubnet`"
 );
 
 text_value!(
@@ -102,6 +122,40 @@ fn is_account_name(text: &str) -> bool {
         && !text.chars().all(|c| c == '.' || c == ' ')
 }
 
+fn is_service_name(text: &str) -> bool {
+    let is_known = |c: char| !c.is_control() && !r"/\".contains(c);
+    (1..=256).contains(&text.encode_utf16().count()) && text.trim() == text && text.chars().all(is_known)
+}
+
+/// Keywords that `New-NetFirewallRule` documents for remote addresses.
+const ADDRESS_KEYWORDS: [&str; 10] = [
+    "Any",
+    "DHCP",
+    "DNS",
+    "DefaultGateway",
+    "Internet",
+    "Intranet",
+    "IntranetRemoteAccess",
+    "LocalSubnet",
+    "PlayToDevice",
+    "WINS",
+];
+
+fn is_remote_address(text: &str) -> bool {
+    let keyword = text.strip_suffix(['4', '6']).unwrap_or(text);
+    if ADDRESS_KEYWORDS.contains(&keyword) {
+        return true;
+    }
+    let address = |text: &str| text.parse::<IpAddr>().ok().filter(|address| address.to_string() == text);
+    if let Some((first, last)) = text.split_once('-') {
+        return address(first)
+            .zip(address(last))
+            .is_some_and(|(first, last)| first.is_ipv4() == last.is_ipv4() && first < last);
+    }
+    let is_network = |network: IpNet| network.trunc() == network && network.to_string() == text;
+    address(text).is_some() || text.parse::<IpNet>().is_ok_and(is_network)
+}
+
 fn is_registry_key(text: &str) -> bool {
     let below = text.strip_prefix(r"HKLM:\").unwrap_or_default();
     below
@@ -124,6 +178,24 @@ mod tests {
         refused::<Ports>(&["", "0", "65536", "9-8", "any", "1-2-3", " 1", "+1"]);
         refused::<AccountName>(&["", "a/b", "a\\b", "...", "a@b", "a-name-of-21-letters!", "a\u{7}"]);
         refused::<RegistryKey>(&[r"HKCU:\Software", r"HKLM:\", r"HKLM:\a\", r"HKLM:\a\\b", "HKLM:a"]);
+        refused::<ServiceName>(&["", " a", "a/b", r"a\b", "a\u{7}", &"a".repeat(257)]);
+        refused::<RemoteAddress>(&[
+            "",
+            "banana",
+            "any",
+            "10.0.0.1/8",
+            "10.0.0.0/255.0.0.0",
+            "10.0.0.0/33",
+            "10.0.0.9-10.0.0.1",
+            "10.0.0.1-::2",
+            "10.0.0.01",
+            "2001:DB8::/32",
+            "10.0.0.1,10.0.0.2",
+        ]);
+        for text in ["Any", "LocalSubnet4", "10.0.0.1", "10.0.0.0/8", "10.0.0.1-10.0.0.9", "2001:db8::/32"] {
+            assert!(text.parse::<RemoteAddress>().is_ok(), "{text}");
+        }
+        assert!("windows_exporter".parse::<ServiceName>().is_ok());
         refused::<HexBytes>(&["0x0", "0", "zz"]);
         assert_eq!("10250".parse::<Ports>().expect("port").bounds(), (10250, 10250));
         assert_eq!("30000-32767".parse::<Ports>().expect("ports").bounds(), (30000, 32767));
