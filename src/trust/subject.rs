@@ -255,7 +255,7 @@ fn find_registry(image: &str) -> &str {
 /// URLs of an image's registry and of the mirrors that are named for it.
 fn list_registries(mirrors: &BTreeMap<Registry, Vec<HttpUrl>>, image: &str) -> Vec<String> {
     let registry = find_registry(image);
-    let mirrors = mirrors.iter().filter(|(name, _)| name.to_string() == registry);
+    let mirrors = mirrors.iter().filter(|(name, _)| name.as_str() == registry);
     let mirrors = mirrors.flat_map(|(_, urls)| urls).map(HttpUrl::to_string);
     std::iter::once(format!("https://{registry}/")).chain(mirrors).collect()
 }
