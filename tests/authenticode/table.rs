@@ -16,6 +16,8 @@ pub struct Row {
     pub bytes: Vec<u8>,
     pub policy: Policy,
     pub root: &'static str,
+    /// The publisher of the policy, as a flag names it.
+    pub publisher: Option<String>,
     /// `ok`, or the code.
     pub expected: &'static str,
     /// Why osslsigncode accepts it and this program does not.
@@ -53,7 +55,17 @@ impl Table<'_> {
     fn row(&mut self, name: &str, kind: FileKind, bytes: Vec<u8>, expected: &'static str) -> &mut Row {
         let policy = policy(self.workshop, "root");
         let (name, root) = (name.to_owned(), "root");
-        self.rows.push(Row { name, kind, bytes, policy, root, expected, stricter: None, looser: None });
+        self.rows.push(Row {
+            name,
+            kind,
+            bytes,
+            policy,
+            root,
+            publisher: None,
+            expected,
+            stricter: None,
+            looser: None,
+        });
         self.rows.last_mut().unwrap()
     }
 
@@ -88,6 +100,7 @@ impl Row {
 
     fn publisher(&mut self, text: &str) -> &mut Self {
         self.policy.publisher = Some(text.parse().unwrap());
+        self.publisher = Some(text.to_owned());
         self
     }
 

@@ -234,3 +234,31 @@ pub fn program(name: &str) -> Option<PathBuf> {
     }
     found
 }
+
+/// Exit codes with which an error or finding of this code can end, by the list that `imagegen explain` prints.
+pub fn exit_codes(code: &str) -> Vec<i32> {
+    let names: Value =
+        serde_json::from_slice(&fs::read(root().join("src/view/names.json")).expect("names")).expect("JSON");
+    let has = |group: &str| names[group].get(code).is_some();
+    let signed = imagegen::verify::authenticode::Code::ALL.iter().any(|known| known.as_str() == code);
+    let mut codes = Vec::new();
+    if has("download error") {
+        // The bytes are wrong, or the policy forbids the host; the disk; the gate; the rest is the transfer.
+        codes.push(match code {
+            "digest-mismatch" | "size-mismatch" | "drift" | "empty" | "too-large" | "host-not-allowed" => 5,
+            "file" | "system" => 1,
+            "interrupted" => 130,
+            _ => 4,
+        });
+    }
+    if has("verification error") || has("archive error") || has("bundle error") || signed {
+        codes.push(5);
+    }
+    if has("refusal") || has("catalog error") || code == "plain-http" {
+        codes.push(3);
+    }
+    if has("rule of the machine model") {
+        codes.push(6);
+    }
+    codes
+}

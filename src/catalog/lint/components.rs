@@ -56,6 +56,11 @@ fn lint_shared_digests(report: &mut Report<'_>, path: &str, component: &Componen
 
 fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Component) {
     for pin in &component.pins {
+        let digits = pin.digest.as_str();
+        if digits.bytes().all(|digit| digits.starts_with(char::from(digit))) {
+            let message = format!("{}: one digit over and over is no digest of a file", pin.version);
+            report.add_error("invented-digest", path, message);
+        }
         for weaker in &component.pins {
             let (long, short) = (pin.digest.as_str(), weaker.digest.as_str());
             if short.len() < long.len() && long.starts_with(short) && pin.is_usable() {
