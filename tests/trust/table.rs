@@ -29,7 +29,8 @@ struct Row {
     /// Test function that covers it, by its path.
     test: Option<String>,
     /// The row of that test's own table.
-    row: Option<String>,
+    #[serde(rename = "row")]
+    case: Option<String>,
     /// Command line that is run here.
     run: Option<String>,
     #[serde(default)]
@@ -113,11 +114,10 @@ fn read_source(path: &str) -> Option<(String, String)> {
 fn check_reference(row: &Row, path: &str) -> Result<(), String> {
     let (source, function) = read_source(path).ok_or_else(|| format!("there is no {path}"))?;
     let at = source.find(&format!("fn {function}(")).ok_or_else(|| format!("{path} is gone"))?;
-    let start = source.floor_char_boundary(at.saturating_sub(400));
-    if !source[start..at].contains("#[test]") {
+    if source[..at].rsplit("#[test]").next().is_none_or(|between| between.len() > 400) {
         return Err(format!("{path} is no test"));
     }
-    for part in row.row.iter().map(String::as_str).chain([row.expected()]).filter(|part| *part != "ok") {
+    for part in row.case.iter().map(String::as_str).chain([row.expected()]).filter(|part| *part != "ok") {
         if !source.contains(part) {
             return Err(format!("{path} does not say `{part}`"));
         }
