@@ -3,6 +3,7 @@
 //! Scripts are read as syntax trees. Each rule is a function from scripts to findings, so the same
 //! function that must find nothing in `provisioners/` must find the planted defect in a table below.
 
+mod analyzer;
 mod programs;
 mod rules;
 mod script;
@@ -18,6 +19,8 @@ use rules::{called, commands, forms, layout, model, platforms, resources, syntax
 use script::{Script, known, root, scripts_below};
 use serde_json::Value;
 use walkdir::WalkDir;
+
+use crate::support::Test;
 
 fn assert_none(findings: &[String]) {
     assert!(findings.is_empty(), "{}", findings.join("\n"));
@@ -152,32 +155,57 @@ fn the_simulated_plan_has_every_type() {
     assert_eq!(seen, model().into_keys().collect());
 }
 
-/// Runs the real engine on a simulated machine, where there is a PowerShell 7: the plan with every type, and each
-/// guest plan among the golden files.
+/// Runs the real engine on a simulated machine, where there is a PowerShell 7: the plan with every type, and plans of
+/// every Kubernetes line and of every target.
 #[test]
 fn the_engine_applies_plans_on_a_simulated_machine() {
     if Command::new("pwsh").arg("-Version").output().is_err() {
         println!("skipped: needs pwsh");
         return;
     }
-    let golden =
-        WalkDir::new(root().join("tests/golden")).sort_by_file_name().into_iter().filter_map(Result::ok);
-    let rendered =
-        golden.filter(|file| file.file_name() == "guest-plan.json").map(|file| file.path().to_owned());
-    for plan in std::iter::once(None).chain(rendered.map(Some)) {
-        run_in_pwsh(plan.as_deref());
+    run_in_pwsh(None);
+    let plans = tempfile::tempdir().unwrap();
+    for line in selections() {
+        let test = Test::new().line("render --out workspace").line(&line);
+        test.succeeds();
+        let name = format!("{}.json", line.replace(' ', "_"));
+        std::fs::write(plans.path().join(name), test.read("workspace/guest-plan.json")).unwrap();
+    }
+    run_in_pwsh(Some(plans.path()));
+}
+
+/// A selection for each Kubernetes line, and one for each target.
+fn selections() -> Vec<String> {
+    let list = |kind: &str, name: &str| -> Vec<String> {
+        let listed = Test::new().line("list --format json").line(kind).succeeds().stdout;
+        let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
+        listed.iter().map(|row| row[name].as_str().unwrap().to_owned()).collect()
+    };
+    let lines = list("kubernetes", "minor").into_iter().map(|line| format!("--target azure --k8s {line}"));
+    let targets = list("targets", "name").into_iter().map(|target| format!("--target {target}"));
+    lines.chain(targets).collect()
+}
+
+#[test]
+fn simulated_lives_are_those_of_every_line_and_target() {
+    let all = selections();
+    assert!(all.len() >= 21 + 12, "{all:?}");
+    for needed in ["--target azure --k8s 1.17", "--target azure --k8s 1.37", "--target aws", "--target host"]
+    {
+        assert!(all.iter().any(|line| line == needed), "{needed}: {all:?}");
     }
 }
 
-fn run_in_pwsh(plan: Option<&Path>) {
+fn run_in_pwsh(plans: Option<&Path>) {
     let mut command = Command::new("pwsh");
     command.args(["-NoProfile", "-NonInteractive", "-File"]).arg(root().join("tests/guest/run.ps1"));
-    if let Some(plan) = plan {
-        command.arg("-Plan").arg(plan);
+    if let Some(plans) = plans {
+        command.arg("-Plan").arg(plans);
     }
     let output = command.output().unwrap();
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{plan:?}\n{text}\n{errors}");
+    let failed: Vec<&str> = text.lines().filter(|line| !line.starts_with("ok: ")).collect();
+    assert!(output.status.success(), "{plans:?}\n{}\n{errors}", failed.join("\n"));
 }
 
 /// Every rule finds the defect that it is there for, in a script that is good without it.

@@ -79,7 +79,7 @@ try {
     $missing = @(foreach ($update in $found) {
         $reasons = @(Get-Reason -Update $update -Wanted $wanted)
         if ($reasons.Count -gt 0) {
-            if (-not $update.EulaAccepted) { $update.AcceptEula() }
+            if (-not $update.EulaAccepted) { $null = $update.AcceptEula() }
             $null = $updates.Add($update)
         }
         $reasons

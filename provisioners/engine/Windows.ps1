@@ -124,7 +124,7 @@ function New-Link {
 function Remove-Link {
     [CmdletBinding()]
     param([string] $Path)
-    [IO.Directory]::Delete($Path, $false)
+    [IO.Directory]::Delete((Resolve-NativePath -Path $Path), $false)
 }
 
 # A key of the machine, $null when there is none. The drive HKLM: takes `/` in a name for a level (`RC4 128/128`)
@@ -619,7 +619,7 @@ function Install-Hotfix {
 function Invoke-UpdateAgent {
     [CmdletBinding()]
     param([string[]] $Kbs = @(), [string[]] $Categories = @(), [bool] $Install)
-    $result = "$script:Root\state\updates.json"
+    $result = Join-Path -Path $script:Root -ChildPath 'state/updates.json'
     $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$PSScriptRoot\Update.ps1`""
     $line += " -Result `"$result`" -Kbs `"$($Kbs -join ',')`" -Categories `"$($Categories -join ',')`""
     if ($Install) { $line += ' -Install' }
@@ -893,7 +893,10 @@ function Get-EventText {
         $filters += @{ LogName = $name; StartTime = $since }
     }
     foreach ($filter in $filters) {
-        foreach ($item in Get-WinEvent -FilterHashtable $filter -MaxEvents 2000 -ErrorAction SilentlyContinue) {
+        $query = @{ FilterHashtable = $filter; MaxEvents = 2000; ErrorAction = 'SilentlyContinue' }
+        # A log that this Windows does not have stops the command all the same.
+        try { $found = @(Get-WinEvent @query) } catch { $found = @() }
+        foreach ($item in $found) {
             $from = "$($item.LogName) $($item.ProviderName) $($item.Id)"
             '{0:o} {1}: {2}' -f $item.TimeCreated, $from, $item.Message
         }

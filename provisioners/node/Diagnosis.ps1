@@ -48,11 +48,8 @@ function Select-NodeText {
         $path = Join-Path -Path $script:Root -ChildPath $name
         if ([IO.File]::Exists($path)) { @{ file = "imagegen/$name"; kind = 'file'; name = $path } }
     }
-    foreach ($folder in Get-ChildItem -LiteralPath "$($Facts.log)" -Directory) {
-        if ($folder.Name -in 'pods', 'containers') { continue }
-        foreach ($log in Get-ChildItem -LiteralPath $folder.FullName -File) {
-            @{ file = "log/$($folder.Name)/$($log.Name)"; kind = 'file'; name = $log.FullName }
-        }
+    foreach ($log in @(Get-ServiceLog -Facts $Facts)) {
+        @{ file = "log/$($log.Directory.Name)/$($log.Name)"; kind = 'file'; name = $log.FullName }
     }
 }
 

@@ -4,8 +4,8 @@ Collects what tells why this node does not do what it should.
 
 .DESCRIPTION
 One archive with versions, services, host networks, events of the last day, the engine's journal and reports, and
-the
-ends of the logs of the node's services. Tokens, keys and passwords are blotted out; logs of pods are not taken.
+the ends of the logs of the node's services. Tokens, keys and passwords are blotted out; logs of pods are not
+taken.
 Exit codes: 0 done, 1 failed, 2 plan or scripts refused.
 
 .PARAMETER Destination

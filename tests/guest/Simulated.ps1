@@ -31,11 +31,29 @@ function Set-Simulation {
     [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $state -Depth 8))
 }
 
-# Abilities that change something stop here when a test has them fail.
+# Abilities that change something stop here when a test has them fail, each time or `once`.
 function Confirm-Simulation {
     [CmdletBinding()]
     param([string] $Ability)
-    if ($null -ne (Get-Simulation -Area 'fails' -Name $Ability)) { throw "simulated failure of $Ability" }
+    $way = Get-Simulation -Area 'fails' -Name $Ability
+    if ($null -eq $way) { return }
+    if ($way -eq 'once') { Set-Simulation -Area 'fails' -Name $Ability -Value $null }
+    throw "simulated failure of $Ability"
+}
+
+# What Task Scheduler starts at a moment: `startup` with Windows, `minute` and `day` after that. Nothing is started
+# beside itself, and an exit code is no reason to start anything again.
+function Step-Simulation {
+    [CmdletBinding()]
+    param([string] $Moment)
+    $trigger = @{ startup = 'startup'; minute = 'minutely'; day = 'daily' }[$Moment]
+    $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
+    if (-not $state.ContainsKey('tasks')) { return }
+    foreach ($name in @($state.tasks.Keys)) {
+        $task = $state.tasks[$name]
+        if (-not $task.enabled -or $task.trigger -ne $trigger) { continue }
+        if ($null -eq (Get-Simulation -Area 'running' -Name $name)) { Start-Task -Name $name }
+    }
 }
 
 # Real programs, so that the loop over several downloads is the real one. `slow` never ends by itself.
@@ -187,6 +205,7 @@ function Invoke-Program {
     if ($isImage) { return Invoke-ContainerdProgram -Arguments $Arguments }
     $known = Get-Simulation -Area 'programs' -Name (@($Program) + $Arguments -join ' ')
     if ($null -eq $known) { return @{ exitCode = 1; output = 'not known to the simulation' } }
+    if ($known['imageState']) { Set-Simulation -Area 'os' -Name 'imageState' -Value $known['imageState'] }
     if ($known['flags']) { Write-TextFile -Path 'C:\var\lib\kubelet\kubeadm-flags.env' -Content $known['flags'] }
     if ($null -ne $Meanwhile) { & $Meanwhile }
     if ($known['creates']) { Write-TextFile -Path $known['creates'] -Content 'created' }
@@ -260,6 +279,7 @@ function New-Link {
 function Remove-Link {
     [CmdletBinding()]
     param([string] $Path)
+    if ($null -eq (Get-LinkTarget -Path $Path)) { throw "there is no link $Path" }
     Set-Simulation -Area 'links' -Name $Path -Value $null
 }
 
@@ -392,6 +412,8 @@ function Request-Neighbour {
 function Remove-ServiceEntry {
     [CmdletBinding()]
     param([string] $Name)
+    Confirm-Simulation -Ability 'Remove-ServiceEntry'
+    if ($null -eq (Get-ServiceConfig -Name $Name)) { throw "there is no service $Name" }
     Set-Simulation -Area 'services' -Name $Name -Value $null
 }
 
@@ -457,6 +479,7 @@ function New-FirewallRule {
 function Remove-FirewallRule {
     [CmdletBinding()]
     param([string] $Name)
+    if ($null -eq (Get-FirewallRule -Name $Name)) { throw "there is no rule $Name" }
     Set-Simulation -Area 'firewall' -Name $Name -Value $null
 }
 
@@ -486,6 +509,10 @@ function Add-ExcludedPort {
     param([string] $Protocol, [int] $Start, [int] $Count)
     Confirm-Simulation -Ability 'Add-ExcludedPort'
     $ranges = @(Get-ExcludedPort -Protocol $Protocol)
+    $end = $Start + $Count
+    if (@($ranges | Where-Object { $_.start -lt $end -and $Start -lt $_.start + $_.count }).Count -gt 0) {
+        throw "ports from $Start on are excluded already"
+    }
     $ranges += @{ start = $Start; count = $Count }
     Set-Simulation -Area 'excludedPorts' -Name $Protocol -Value $ranges
 }
@@ -499,6 +526,7 @@ function Test-Defender {
 function Get-DefenderExclusion {
     [CmdletBinding()]
     param([string] $Kind)
+    if (-not (Test-Defender)) { throw 'Get-MpPreference is not recognized' }
     $values = Get-Simulation -Area 'defender' -Name $Kind
     if ($null -ne $values) { $values | ForEach-Object { $_ } }
 }
@@ -523,6 +551,7 @@ function New-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
     Confirm-Simulation -Ability 'New-WinrmListener'
+    if (Test-WinrmListener -Transport $Transport) { throw "there is a listener for $Transport already" }
     Set-Simulation -Area 'listeners' -Name $Transport -Value 'A1B2'
     Set-Simulation -Area 'keys' -Name 'A1B2' -Value 'private'
 }
@@ -567,6 +596,7 @@ function Set-UserState {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
     Confirm-Simulation -Ability 'Set-UserState'
+    if ((Get-UserState -Name $Name) -eq 'absent') { throw "there is no account $Name" }
     $value = @{ present = 'present'; disabled = 'disabled' }[$State]
     Set-Simulation -Area 'users' -Name $Name -Value $value
 }
@@ -671,10 +701,17 @@ function Set-Task {
     Set-Simulation -Area 'tasks' -Name $Name -Value $task
 }
 
+# A program that the state does not know goes on; one that it knows has ended with its exit code.
 function Start-Task {
     [CmdletBinding()]
     param([string] $Name)
-    Set-Simulation -Area 'running' -Name $Name -Value 'task'
+    Confirm-Simulation -Ability 'Start-Task'
+    $task = Get-Task -Name $Name
+    if ($null -eq $task) { throw "there is no task $Name" }
+    Set-Simulation -Area 'turns' -Name $Name -Value (1 + [int](Get-Simulation -Area 'turns' -Name $Name))
+    $line = "$($task.program) $($task.argumentLine)".Trim()
+    $known = Get-Simulation -Area 'programs' -Name $line
+    if ($null -eq $known) { Set-Simulation -Area 'running' -Name $Name -Value 'task' }
     # As the script that it starts.
     if ($Name -eq 'imagegen-watch') { Set-ServiceStart -Name 'kubelet' -StartType 'disabled' }
 }
@@ -683,6 +720,7 @@ function Stop-Task {
     [CmdletBinding()]
     param([string] $Name, [string] $Program)
     if (-not $Program) { throw "$Name has a program" }
+    if ($null -eq (Get-Task -Name $Name)) { throw "there is no task $Name" }
     Set-Simulation -Area 'running' -Name $Name -Value $null
 }
 
@@ -696,6 +734,7 @@ function Remove-Task {
 function Get-NetworkCard {
     [CmdletBinding()]
     param([string] $Address)
+    if (-not (Test-NetworkAddress -Address $Address)) { throw "no card has the address $Address" }
     @{ name = (Get-Simulation -Area 'cards' -Name $Address); length = 20 }
 }
 
@@ -708,6 +747,7 @@ function Test-NetworkAddress {
 function Enable-Forwarding {
     [CmdletBinding()]
     param([string] $Address)
+    if (-not (Test-NetworkAddress -Address $Address)) { throw "no card has the address $Address" }
     Set-Simulation -Area 'forwarding' -Name $Address -Value 'enabled'
 }
 
@@ -736,9 +776,15 @@ function Invoke-HostNetwork {
     param([string] $Method, [string] $Path, [string] $Body = '')
     Confirm-Simulation -Ability 'Invoke-HostNetwork'
     $null, $kind, $name, $action = $Path.Split('/')
+    $there = $null
+    if ($name) {
+        $there = Get-Simulation -Area $kind -Name $name
+        if ($null -eq $there) { throw "host networks: $Method $Path failed: not found" }
+    }
     if ($Method -eq 'DELETE') { return Set-Simulation -Area $kind -Name $name -Value $null }
     if ($action -eq 'attach') {
-        $end = Get-Simulation -Area $kind -Name $name
+        $end = $there
+        if (Test-NetworkAddress -Address $end.IPAddress) { throw "host networks: $Path failed: it is attached" }
         return Set-Simulation -Area 'cards' -Name $end.IPAddress -Value "vEthernet ($name)"
     }
     if ($Method -eq 'POST') {
@@ -750,11 +796,9 @@ function Invoke-HostNetwork {
         Set-Simulation -Area $kind -Name $item.Name -Value $item
         return ConvertTo-HostItem -Item $item
     }
-    if ($name) {
-        $item = Get-Simulation -Area $kind -Name $name
-        if ($null -eq $item) { throw "host networks: $Method $Path failed: not found" }
-        $item.ManagementIP = '10.1.18.7'
-        return ConvertTo-HostItem -Item $item
+    if ($null -ne $there) {
+        $there.ManagementIP = '10.1.18.7'
+        return ConvertTo-HostItem -Item $there
     }
     $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
     if ($state.ContainsKey($kind)) { $state[$kind].Values | ForEach-Object { ConvertTo-HostItem -Item $_ } }

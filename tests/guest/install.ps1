@@ -87,9 +87,3 @@ function Test-InstallRefusal {
     $kept = [IO.File]::ReadAllText("$world/C/imagegen/state/errors.log")
     Assert-That -Name 'the reason is kept' -Holds $kept.Contains('Access is denied') -Detail $kept
 }
-
-function Test-InstallCase {
-    param([string] $Source)
-    Test-InstallLife -Source $Source
-    Test-InstallRefusal -Source $Source
-}

@@ -256,19 +256,26 @@ function Test-FailingAbility {
     Restart-World -World $World
 }
 
+# One resource, missing and changed, on a machine that others share.
+function Test-Repair {
+    param([string] $World, $Case)
+    if ($Case.ContainsKey('ability')) { Test-FailingAbility -World $World -Case $Case }
+    foreach ($kind in 'absent', 'drift') {
+        if ($Case.breaks.ContainsKey($kind)) { Test-Break -World $World -Case $Case -Kind $kind }
+    }
+}
+
 function Test-Matrix {
     param([string] $Source)
     $world = New-InstalledWorld -Source $Source
     foreach ($case in @(Get-Break)) {
-        if ($case.ContainsKey('ability')) { Test-FailingAbility -World $world -Case $case }
-        foreach ($kind in 'absent', 'drift') {
-            if ($case.breaks.ContainsKey($kind)) { Test-Break -World $world -Case $case -Kind $kind }
-        }
+        Invoke-Case -Name $case.name -Block { Test-Repair -World $world -Case $case }
     }
     # Most of these are left alone by the engine, so each has a machine of its own.
     foreach ($case in @(Get-Break | Where-Object { $_.breaks.ContainsKey('kind') })) {
-        $world = New-InstalledWorld -Source $Source
-        Test-Break -World $world -Case $case -Kind 'kind'
+        Invoke-Case -Name "$($case.name), kind" -Block {
+            Test-Break -World (New-InstalledWorld -Source $Source) -Case $case -Kind 'kind'
+        }
     }
 }
 
@@ -359,4 +366,74 @@ function Test-Fact {
     $nat = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body '{"Name":"nat","Type":"NAT"}'
     $holds = $nat.Subnets[0].GatewayAddress -eq '172.20.0.1'
     Assert-That -Name 'Windows chooses the addresses of a nat network' -Holds $holds -Detail $nat
+}
+
+# What Windows refuses: the simulation is no kinder.
+function Test-RefusedFact {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    Set-Simulation -Area 'files' -Name 'open.txt' -Value 'locked'
+    [IO.File]::WriteAllText("$world/C/open.txt", 'old')
+    [IO.File]::WriteAllText("$world/C/open.txt.partial", 'new')
+    Assert-Throw -Name 'a file that another program has open is not replaced' -Block {
+        Move-File -From "$world/C/open.txt.partial" -To "$world/C/open.txt"
+    }
+    Assert-Throw -Name 'a link that is not there cannot be removed' -Block { Remove-Link -Path 'C:\none' }
+    Assert-Throw -Name 'a service that is not there cannot be removed' -Block { Remove-ServiceEntry -Name 'none' }
+    Assert-Throw -Name 'a service that is not there cannot be started' -Block {
+        Request-ServiceState -Name 'none' -State 'running'
+    }
+    Assert-Throw -Name 'a rule that is not there cannot be removed' -Block { Remove-FirewallRule -Name 'none' }
+    Add-ExcludedPort -Protocol 'UDP' -Start 500 -Count 2
+    Assert-Throw -Name 'a port is excluded once' -Block {
+        Add-ExcludedPort -Protocol 'UDP' -Start 501 -Count 1
+    }
+    Assert-Throw -Name 'a listener is made once' -Block { New-WinrmListener -Transport 'HTTPS' }
+    Assert-Throw -Name 'an account that is not there has no state' -Block {
+        Set-UserState -Name 'none' -State 'disabled'
+    }
+    Assert-Throw -Name 'a task that is not there cannot be started' -Block { Start-Task -Name 'none' }
+    Assert-Throw -Name 'a task that is not there cannot be stopped' -Block {
+        Stop-Task -Name 'none' -Program 'C:\x.exe'
+    }
+    Assert-Throw -Name 'an address that no card has forwards nothing' -Block {
+        Enable-Forwarding -Address '10.9.9.9'
+    }
+    Assert-Throw -Name 'a network that is not there cannot be removed' -Block {
+        Invoke-HostNetwork -Method 'DELETE' -Path '/networks/none'
+    }
+    $body = '{"Name":"e","IPAddress":"10.9.0.2"}'
+    $null = Invoke-HostNetwork -Method 'POST' -Path '/endpoints' -Body $body
+    $null = Invoke-HostNetwork -Method 'POST' -Path '/endpoints/e/attach' -Body '{}'
+    Assert-Throw -Name 'an end is attached once' -Block {
+        Invoke-HostNetwork -Method 'POST' -Path '/endpoints/e/attach' -Body '{}'
+    }
+    Set-Simulation -Area 'os' -Name 'noDefender' -Value 'yes'
+    Assert-Throw -Name 'without Defender there is nothing to ask' -Block { Get-DefenderExclusion -Kind 'path' }
+}
+
+# When Task Scheduler starts something, and that it starts nothing again because it failed.
+function Test-TaskFact {
+    param([string] $Source)
+    $null = New-World -Source $Source
+    $failed = @{ exitCode = 1; output = '' }
+    foreach ($trigger in 'startup', 'minutely', 'daily', 'none') {
+        Set-Task -Name $trigger -Program 'C:\fails.exe' -ArgumentLine $trigger -Trigger $trigger -Enabled $true
+        Set-Simulation -Area 'programs' -Name "C:\fails.exe $trigger" -Value $failed
+    }
+    Set-Task -Name 'off' -Program 'C:\fails.exe' -ArgumentLine 'off' -Trigger 'minutely' -Enabled $false
+    Set-Task -Name 'stays' -Program 'C:\stays.exe' -ArgumentLine '' -Trigger 'minutely' -Enabled $true
+    foreach ($moment in 'startup', 'minute', 'minute', 'minute') { Step-Simulation -Moment $moment }
+    $names = 'startup', 'minutely', 'daily', 'none', 'off', 'stays'
+    $turns = @{}
+    foreach ($name in $names) { $turns[$name] = [int](Get-Simulation -Area 'turns' -Name $name) }
+    $found = @($names | ForEach-Object { "$_ $($turns[$_])" }) -join ', '
+    $holds = $turns.startup -eq 1
+    Assert-That -Name 'an exit code is no reason to start a task again' -Holds $holds -Detail $found
+    $holds = $turns.minutely -eq 3
+    Assert-That -Name 'a task that repeats is started again after it failed' -Holds $holds -Detail $found
+    $holds = $turns.stays -eq 1
+    Assert-That -Name 'a task that runs is not started beside itself' -Holds $holds -Detail $found
+    $holds = $turns.off -eq 0 -and $turns.none -eq 0 -and $turns.daily -eq 0
+    Assert-That -Name 'a task without its trigger does not start' -Holds $holds -Detail $found
 }

@@ -1,4 +1,4 @@
-# A node's life on the simulated Windows. run.ps1 loads it and calls Test-NodeCase with the path of a plan.
+# A node's life on the simulated Windows. Loaded by run.ps1.
 
 # One run of a script of the node: its exit code and all of its text.
 function Invoke-NodeScript {
@@ -35,7 +35,7 @@ function Assert-Kubelet {
 }
 
 # Cluster API runs kubeadm itself. The process of its own that watches is one of the test's here.
-function Test-JoinByOthers {
+function Test-WatchedJoin {
     param([string] $World, [string] $Flags)
     $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
     Assert-Run -Name 'the stage before' -Run $run -Code 0
@@ -197,7 +197,7 @@ function Test-NodeLife {
         Assert-That -Name "a reset removes $file" -Holds (-not [IO.File]::Exists($file))
     }
     Assert-Kubelet -Name 'a node that was reset' -StartType 'manual' -State 'stopped' -Arguments ''
-    Test-JoinByOthers -World $world -Flags $flags
+    Test-WatchedJoin -World $world -Flags $flags
 
     [IO.File]::AppendAllText("$world/C/k/kubelet.exe", 'x')
     $run = Invoke-NodeScript -World $world -Name 'Test-Node' -With @{ Format = 'json' }
@@ -319,6 +319,7 @@ function Test-Clone {
     param([string] $Source)
     foreach ($kind in 'customer', 'gone', 'left') {
         $world = New-InstalledWorld -Source $Source
+        Remove-WinrmListener -Transport 'HTTPS'
         New-WinrmListener -Transport 'HTTPS'
         $users = @{ customer = 'present'; gone = $null; left = 'present' }
         Set-Simulation -Area 'users' -Name 'packer' -Value $users[$kind]
@@ -388,6 +389,7 @@ function Test-NodeProxy {
         $null = [IO.Directory]::CreateDirectory("$world/C/$folder")
     }
     Write-TextFile -Path 'C:\k\cni\net-conf.json' -Content '{"Network":"@POD_NETWORK@"}'
+    Set-Task -Name 'imagegen-flanneld' -Program 'C:\k\flanneld.exe' -Trigger 'minutely' -Enabled $true
     $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
     Assert-Run -Name 'a node without credentials for kube-proxy' -Run $run -Code 0
     $proxy = Get-ServiceConfig -Name 'kube-proxy'
@@ -453,6 +455,12 @@ function Test-NodeNetwork {
     $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'network' }
     Assert-Run -Name 'the network of a node that starts' -Run $run -Code 0
     Assert-Bridge -Name 'a start'
+    # The task of the bridge starts once: the script itself tries again.
+    Set-Simulation -Area 'cards' -Name '10.244.3.2' -Value $null
+    Set-Simulation -Area 'fails' -Name 'Invoke-HostNetwork' -Value 'once'
+    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'network' }
+    Assert-Run -Name 'a service of host networks that starts late' -Run $run -Code 0 -Text 'is not there yet'
+    Assert-Bridge -Name 'a late start'
     $other = @{ ID = 'cbr0'; Name = 'cbr0'; Subnets = @(@{ AddressPrefix = '10.9.0.0/24' }) }
     Set-Simulation -Area 'networks' -Name 'cbr0' -Value $other
     $other = @{ ID = 'cbr0_ep'; Name = 'cbr0_ep'; IPAddress = '10.9.0.2' }
@@ -469,15 +477,4 @@ function Test-NodeNetwork {
     Assert-Run -Name 'a network that nobody knows' -Run $run -Code 1
     $left = Test-Path -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf'
     Assert-That -Name 'no half configuration' -Holds (-not $left)
-}
-
-function Test-NodeCase {
-    param([string] $Source)
-    Test-NodeLife -Source $Source
-    Test-StartNetwork -Source $Source
-    Test-NodeLog -Source $Source
-    Test-NodeNetwork -Source $Source
-    Test-NodeProxy -Source $Source
-    Test-Upgrade -Source $Source
-    Test-Clone -Source $Source
 }

@@ -228,7 +228,8 @@ function Get-Case {
         } }
     # PowerShell 7 cannot make accounts on every Windows.
     if ("$($PSVersionTable['PSEdition'])" -ne 'Core') {
-        $secret = ConvertTo-SecureString -String "Aa1!$([guid]::NewGuid())" -AsPlainText -Force
+        $secret = New-Object -TypeName Security.SecureString
+        foreach ($letter in "Aa1!$([guid]::NewGuid())".ToCharArray()) { $secret.AppendChar($letter) }
         $null = New-LocalUser -Name 'imagegen-real' -Password $secret
         @{ name = 'account'; type = 'localUser'; absent = @{ userName = 'imagegen-real'; ensure = 'absent' }
             present = @{ userName = 'imagegen-real'; ensure = 'disabled' }

@@ -1,29 +1,47 @@
 <#
 .SYNOPSIS
-Applies a guest plan with the real engine on a simulated Windows, then breaks things.
+Applies guest plans with the real engine on a simulated Windows, then breaks things.
 
 .DESCRIPTION
-Needs PowerShell 7 with curl and tar on a system without a drive C:. Every world begins empty; its mirror holds
-made-up bytes for every URL of the plan, whose digests are replaced accordingly.
+Needs PowerShell 7 with curl and tar on a system without a drive C:; elsewhere it says so and does nothing. Every
+world begins empty. Its mirror holds made-up bytes for every URL of the plan, and the digests of the plan, those of
+members of archives among them, are replaced by theirs.
+Each check is a line, `ok: NAME` or `FAILED: NAME`. A case that throws is a failure, and the next one begins.
+Exit codes: 0 every check passed, 1 one failed or there was none.
 
 .PARAMETER Plan
-A rendered guest-plan.json; plan.json beside this script, which has every type, when none is given.
+A rendered guest-plan.json, or a folder of plans: their lives are played, and nothing else. Without it, plan.json
+beside this script, which has every type, and all cases.
 
 .PARAMETER Provisioners
 The folder with engine and resources.
 
 .EXAMPLE
 pwsh -NoProfile -File tests/guest/run.ps1
+
+.EXAMPLE
+pwsh -NoProfile -File tests/guest/run.ps1 -Plan workspace/guest-plan.json
 #>
 [CmdletBinding()]
 param([string] $Plan, [string] $Provisioners)
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
-if (-not $Provisioners) { $Provisioners = "$PSScriptRoot/../../provisioners" }
-if ([IO.Directory]::Exists('C:\')) {
-    Write-Output 'skipped: the simulation mounts a drive C: and this system has one'
+if ($PSVersionTable.PSVersion.Major -lt 7 -or [IO.Directory]::Exists('C:\')) {
+    Write-Output -InputObject 'skipped: the simulation needs PowerShell 7 on a system without a drive C:'
     exit 0
+}
+# Whole paths, because the current folder changes.
+$given = $ExecutionContext.SessionState.Path
+if (-not $Provisioners) { $Provisioners = "$PSScriptRoot/../../provisioners" }
+$Provisioners = [IO.Path]::GetFullPath($given.GetUnresolvedProviderPathFromPSPath($Provisioners))
+$plans = @()
+if ($Plan) {
+    $Plan = $given.GetUnresolvedProviderPathFromPSPath($Plan)
+    $plans = @($Plan)
+    if ([IO.Directory]::Exists($Plan)) {
+        $plans = @([IO.Directory]::GetFiles($Plan, '*.json') | Sort-Object)
+    }
 }
 $script:Passed = 0
 $script:Failed = 0
@@ -31,13 +49,25 @@ $script:World = Join-Path -Path ([IO.Path]::GetTempPath()) -ChildPath "imagegen-
 
 function Assert-That {
     param([string] $Name, [bool] $Holds, $Detail = '')
+    # Not through the output: the functions that check also return things.
     if ($Holds) {
         $script:Passed++
+        [Console]::Out.WriteLine("ok: $Name")
     } else {
         $script:Failed++
-        # Not through the output: the functions that check also return things.
         [Console]::Out.WriteLine("FAILED: $Name")
         [Console]::Out.WriteLine("    $Detail")
+    }
+}
+
+# Checks that stand by themselves: what one of them throws is its own failure.
+function Invoke-Case {
+    param([string] $Name, [scriptblock] $Block)
+    [Console]::Out.WriteLine("case: $Name")
+    try {
+        $null = & $Block
+    } catch {
+        Assert-That -Name "$Name comes to its end" -Holds $false -Detail "$_`n$($_.ScriptStackTrace)"
     }
 }
 
@@ -48,9 +78,31 @@ function Assert-That {
 . "$PSScriptRoot/node.ps1"
 
 # The comma keeps the bytes one object.
-function Get-Bytes {
+function Get-TextByte {
     param([string] $Text)
     , [Text.Encoding]::UTF8.GetBytes($Text)
+}
+
+# The bytes of an archive's member.
+function Get-MemberByte {
+    param($Resource, [string] $Name)
+    , (Get-TextByte -Text "$Name of $($Resource.properties.url)")
+}
+
+function Get-ByteHash {
+    param([byte[]] $Bytes)
+    [Convert]::ToHexString([Security.Cryptography.SHA256]::HashData($Bytes)).ToLowerInvariant()
+}
+
+# The digests of an archive's members. A plan has them where the archive was read before: $All adds them to others.
+function Set-MemberDigest {
+    param($Resource, [switch] $All)
+    if ($Resource.type -ne 'archive') { return }
+    foreach ($item in $Resource.properties.members) {
+        if (-not $All -and $null -eq $item.PSObject.Properties['sha256']) { continue }
+        $digest = Get-ByteHash -Bytes (Get-MemberByte -Resource $Resource -Name $item.member)
+        $item | Add-Member -NotePropertyName 'sha256' -NotePropertyValue $digest -Force
+    }
 }
 
 # The bytes that a URL gives, as a file of the mirror. Archives hold what any resource wants of them.
@@ -58,7 +110,7 @@ function New-MirrorFile {
     param([string] $Path, $Resource, [object[]] $All)
     $url = $Resource.properties.url
     if ($Resource.type -ne 'archive') {
-        [IO.File]::WriteAllBytes($Path, (Get-Bytes -Text "bytes of $url"))
+        [IO.File]::WriteAllBytes($Path, (Get-TextByte -Text "bytes of $url"))
         return
     }
     $folder = "$Path.d"
@@ -67,7 +119,7 @@ function New-MirrorFile {
     $names = @($members | ForEach-Object { $_.member } | Sort-Object -Unique)
     foreach ($name in $names) {
         $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName("$folder/$name"))
-        [IO.File]::WriteAllBytes("$folder/$name", (Get-Bytes -Text "$name of $url"))
+        [IO.File]::WriteAllBytes("$folder/$name", (Get-MemberByte -Resource $Resource -Name $name))
     }
     if ($Resource.properties.format -eq 'zip') {
         [IO.Compression.ZipFile]::CreateFromDirectory($folder, $Path)
@@ -96,6 +148,20 @@ function Get-MadeText {
     if ($text -cmatch $pattern) { $text }
 }
 
+# The file that sealing needs: an answer file, or the platform's own agent, whose last command generalises.
+function Initialize-Sysprep {
+    param($Resource)
+    $agents = @(Get-Given -Of $Resource -Name 'agents')
+    if ($agents.Count -eq 0) { return $Resource.properties.unattend }
+    foreach ($command in $agents[0].commands) {
+        $line = @($command.program) + @($command.arguments) -join ' '
+        Set-Simulation -Area 'programs' -Name $line -Value @{ exitCode = 0; output = '' }
+    }
+    $played = @{ exitCode = 0; output = ''; imageState = $Resource.properties.imageState }
+    Set-Simulation -Area 'programs' -Name $line -Value $played
+    $agents[0].file
+}
+
 # What must be on the machine before a plan can be applied, and what its programs print.
 function Initialize-Machine {
     param([string] $World, [object[]] $Resources)
@@ -120,7 +186,7 @@ function Initialize-Machine {
             Set-ServiceConfig -Name $name -Change @{ startType = 'auto'; state = 'running' }
         }
         $file = ''
-        if ($resource.type -eq 'sysprep') { $file = $wanted.unattend }
+        if ($resource.type -eq 'sysprep') { $file = Initialize-Sysprep -Resource $resource }
         if ($resource.type -eq 'file' -and $wanted.ensure -eq 'present') { $file = $wanted.path }
         if ($file) {
             $file = "$World/C/" + $file.Substring(3).Replace('\', '/')
@@ -129,8 +195,7 @@ function Initialize-Machine {
         }
         if ($resource.type -ne 'assertion') { continue }
         if ($wanted.check -eq 'osBuild' -and $wanted.holds) {
-            $os = @{ build = $wanted.build; revision = [long](Get-Given -Of $resource -Name 'revision') }
-            Set-Simulation -Area 'os' -Name 'build' -Value $os
+            Set-Simulation -Area 'os' -Name 'build' -Value @{ build = $wanted.build; revision = 9999 }
         } elseif ($wanted.check -eq 'command') {
             $line = @($wanted.program) + @(Get-Given -Of $resource -Name 'arguments') -join ' '
             $played = @{ exitCode = [int](-not $wanted.holds); output = "$(Get-MadeText -Of $resource)" }
@@ -139,27 +204,33 @@ function Initialize-Machine {
     }
 }
 
-# Scripts of the plan, digests of the mirror's bytes; assertions that no made-up text can meet are left out.
-function Write-WorldPlan {
-    param([string] $World, $Content)
+# A file of the mirror for each URL; the plan gets the digests of those bytes.
+function Initialize-Mirror {
+    param([string] $World, [object[]] $Resources)
     $number = 0
-    foreach ($resource in $Content.resources) {
+    foreach ($resource in $Resources) {
         if ($resource.type -notin 'artifact', 'archive', 'msi', 'hotfix') { continue }
         $url = $resource.properties.url
         $file = Get-Simulation -Area 'urls' -Name $url
         if ($null -eq $file) {
             $number++
             $file = "file-$number"
-            New-MirrorFile -Path "$World/mirror/$file" -Resource $resource -All $Content.resources
+            New-MirrorFile -Path "$World/mirror/$file" -Resource $resource -All $Resources
             Set-Simulation -Area 'urls' -Name $url -Value $file
         }
         $hash = Get-Digest -Path "$World/mirror/$file" -Algorithm $resource.properties.algorithm
         $resource.properties.digest = $hash
+        Set-MemberDigest -Resource $resource
         if ($resource.type -eq 'msi') {
             $package = $resource.properties.cache.Split('\')[-1]
             Set-Simulation -Area 'packages' -Name $package -Value $resource.properties.creates
         }
     }
+}
+
+# The plan with the digests of the scripts that are there. Assertions that no made-up text can meet are left out.
+function Write-WorldPlan {
+    param([string] $World, $Content)
     $Content.resources = @(foreach ($resource in $Content.resources) {
         $command = $resource.type -eq 'assertion' -and $resource.properties.check -eq 'command'
         if ($command -and $null -eq (Get-MadeText -Of $resource)) {
@@ -213,6 +284,7 @@ function New-World {
     Copy-Script -Destination "$world/C/imagegen"
     $content = [IO.File]::ReadAllText($Source) | ConvertFrom-Json
     Initialize-Machine -World $world -Resources $content.resources
+    Initialize-Mirror -World $world -Resources $content.resources
     if ($null -ne $Edit) { $null = & $Edit $content }
     Write-WorldPlan -World $world -Content $content
     $world
@@ -253,7 +325,10 @@ function Restart-World {
         $service.state = 'stopped'
         if ($service.startType -in 'auto', 'delayed') { $service.state = 'running' }
     }
+    # Programs of tasks end with Windows.
+    $state.Remove('running')
     [IO.File]::WriteAllText("$World/state.json", (ConvertTo-Json -InputObject $state -Depth 8))
+    Step-Simulation -Moment 'startup'
 }
 
 function Read-Report {
@@ -279,8 +354,8 @@ function New-InstalledWorld {
 }
 
 function Test-WholeLife {
-    param([string] $Source)
-    $world = New-World -Source $Source
+    param([string] $Source, [scriptblock] $Edit)
+    $world = New-World -Source $Source -Edit $Edit
     foreach ($phase in 'bootstrap', 'prepare', 'install') {
         $run = Invoke-Engine -World $world -Phase $phase
         Assert-Run -Name "$phase is applied" -Run $run -Code 0
@@ -299,6 +374,13 @@ function Test-WholeLife {
     Assert-That -Name 'the report is good and whole' -Holds ($good -and $report.checked -gt 0) -Detail $report
     $run = Invoke-Engine -World $world -Phase 'seal'
     Assert-Run -Name 'seal is applied' -Run $run -Code 0
+    Restart-World -World $world
+    Assert-Run -Name 'a clone starts' -Run (Invoke-Engine -World $world -Phase 'firstboot') -Code 0
+    $run = Invoke-Engine -World $world -Phase 'firstboot'
+    Assert-Run -Name 'a clone starts again' -Run $run -Code 0
+    Assert-That -Name 'its second start changes nothing' -Holds ($run.result.changed -eq 0) -Detail $run.text
+    $run = Invoke-Engine -World $world -Phase 'node' -Mode 'test'
+    Assert-Run -Name 'a clone is as planned' -Run $run -Code 0
     $journal = [IO.File]::ReadAllLines("$world/C/imagegen/journal.jsonl")
     $bad = @($journal | Where-Object { $null -eq ($_ | ConvertFrom-Json).name })
     Assert-That -Name 'every journal line is an entry' -Holds ($journal.Count -gt 0 -and $bad.Count -eq 0)
@@ -368,7 +450,7 @@ function Test-Download {
     $there = Test-Path -LiteralPath "$world/C/k/kubelet.exe"
     $left = @(Get-Partial -World $world)
     Assert-That -Name 'nothing unchecked is left' -Holds (-not $there -and $left.Count -eq 0) -Detail $left
-    [IO.File]::WriteAllBytes("$world/mirror/$file", (Get-Bytes -Text "bytes of $url"))
+    [IO.File]::WriteAllBytes("$world/mirror/$file", (Get-TextByte -Text "bytes of $url"))
     Assert-Run -Name 'a good mirror completes it' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
 
     $world = New-World -Source $Source
@@ -540,26 +622,11 @@ function Test-TimeLimit {
         $answers = Select-Named -Content $content -Name 'seal/answers'
         $answers = $answers.properties
         $answers.content = 'hangs'
-        $hash = [Security.Cryptography.SHA256]::HashData((Get-Bytes -Text 'hangs'))
-        $answers.sha256 = [Convert]::ToHexString($hash).ToLowerInvariant()
+        $answers.sha256 = Get-ByteHash -Bytes (Get-TextByte -Text 'hangs')
     }
     Assert-Run -Name 'checks before sysprep' -Run (Invoke-Engine -World $world -Phase 'test' -Mode 'test') -Code 0
     $run = Invoke-Engine -World $world -Phase 'seal'
     Assert-Run -Name 'sysprep is given up with its log' -Run $run -Code 1 -Text 'last line of setuperr.log'
-}
-
-# The digests of members that a build records after it has read the archives.
-function Add-MemberDigest {
-    param($Content)
-    foreach ($resource in $Content.resources) {
-        if ($resource.type -ne 'archive') { continue }
-        foreach ($item in $resource.properties.members) {
-            $bytes = Get-Bytes -Text "$($item.member) of $($resource.properties.url)"
-            $hash = [Security.Cryptography.SHA256]::HashData($bytes)
-            $digest = [Convert]::ToHexString($hash).ToLowerInvariant()
-            $item | Add-Member -NotePropertyName 'sha256' -NotePropertyValue $digest -Force
-        }
-    }
 }
 
 # What was verified is what is unpacked: an archive of the pinned digest whose member has other bytes is refused.
@@ -567,12 +634,12 @@ function Test-Member {
     param([string] $Source)
     $world = New-World -Source $Source -Edit {
         param($content)
-        Add-MemberDigest -Content $content
+        foreach ($resource in $content.resources) { Set-MemberDigest -Resource $resource -All }
     }
     Assert-Run -Name 'members of the planned digests' -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
     $world = New-World -Source $Source -Edit {
         param($content)
-        Add-MemberDigest -Content $content
+        foreach ($resource in $content.resources) { Set-MemberDigest -Resource $resource -All }
         $archive = @($content.resources | Where-Object { $_.type -eq 'archive' })[0]
         @($archive.properties.members)[0].sha256 = '0' * 64
     }
@@ -645,7 +712,7 @@ function Get-PlayedSignature {
     $last = @([IO.File]::ReadAllLines($LiteralPath))[-1]
     if ($last -cmatch '^# signed by (.+)$') {
         $found.Status = 'Valid'
-        $bytes = Get-Bytes -Text $Matches[1]
+        $bytes = Get-TextByte -Text $Matches[1]
         $found.SignerCertificate = [pscustomobject]@{ Subject = "CN=$($Matches[1])"; RawData = $bytes }
     }
     $found
@@ -656,8 +723,7 @@ function New-SignedWorld {
     param([string] $Source, [string] $Odd, [string] $OddSigner, [string] $Policy = 'AllSigned')
     $world = New-World -Source $Source -Edit {
         param($content)
-        $hash = [Security.Cryptography.SHA256]::HashData((Get-Bytes -Text 'Provider'))
-        $digest = [Convert]::ToHexString($hash).ToLowerInvariant()
+        $digest = Get-ByteHash -Bytes (Get-TextByte -Text 'Provider')
         $named = [pscustomobject]@{ subject = 'CN=Provider'; sha256 = $digest }
         $content | Add-Member -NotePropertyName 'signers' -NotePropertyValue @($named)
         foreach ($script in Get-ChildItem -Path "$($script:World)/C/imagegen/*/*.ps*1" -File) {
@@ -699,34 +765,35 @@ function Assert-Refusal {
     Assert-That -Name "$Name changes nothing" -Holds $same
 }
 
+# A rendered plan's scripts may be signed, which no system but Windows can tell.
+function Test-RenderedPlan {
+    param([string] $Source)
+    Test-WholeLife -Source $Source -Edit {
+        param($content)
+        if ($null -ne $content.PSObject.Properties['signers']) { $content.PSObject.Properties.Remove('signers') }
+    }
+}
+
+function Test-OwnPlan {
+    param([string] $Source)
+    $cases = 'WholeLife', 'Check', 'Drift', 'Download', 'LockedFile', 'Media', 'Member', 'ImageImport', 'Prepare',
+        'TimeLimit', 'Refusal', 'Signature', 'Fact', 'RefusedFact', 'TaskFact', 'Matrix', 'InstallLife',
+        'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'NodeNetwork', 'NodeProxy', 'Upgrade', 'Clone'
+    foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }
+}
+
 Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
-$own = "$PSScriptRoot/plan.json"
 $env:IMAGEGEN_SIMULATION = $script:World
 foreach ($folder in 'mirror', 'C') { $null = [IO.Directory]::CreateDirectory("$($script:World)/$folder") }
 # Once, and not after a question for the drive: outside Windows that question mounts the folder ./C by itself.
 $null = New-PSDrive -Name 'C' -PSProvider FileSystem -Root "$($script:World)/C" -Scope Global
 try {
-    Test-WholeLife -Source $own
-    if ($Plan) { Test-WholeLife -Source ([IO.Path]::GetFullPath($Plan, $PWD.ProviderPath)) }
-    Test-Check -Source $own
-    Test-Drift -Source $own
-    Test-Download -Source $own
-    Test-LockedFile -Source $own
-    Test-Media -Source $own
-    Test-Member -Source $own
-    Test-ImageImport -Source $own
-    Test-Prepare -Source $own
-    Test-TimeLimit -Source $own
-    Test-Refusal -Source $own
-    Test-Signature -Source $own
-    Test-Fact -Source $own
-    Test-Matrix -Source $own
-    Test-InstallCase -Source $own
-    Test-NodeCase -Source $own
+    foreach ($file in $plans) { Invoke-Case -Name $file -Block { Test-RenderedPlan -Source $file } }
+    if (-not $Plan) { Test-OwnPlan -Source "$PSScriptRoot/plan.json" }
 } finally {
     [IO.Directory]::SetCurrentDirectory([IO.Path]::GetTempPath())
     Remove-PSDrive -Name 'C' -Scope Global -Force
     Remove-Item -LiteralPath $script:World -Recurse -Force
 }
-Write-Output "$($script:Passed) passed, $($script:Failed) failed"
-exit [int]($script:Failed -gt 0)
+Write-Output -InputObject "$($script:Passed) passed, $($script:Failed) failed"
+exit [int]($script:Failed -gt 0 -or $script:Passed -eq 0)

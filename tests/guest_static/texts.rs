@@ -9,7 +9,7 @@ use super::script::{Script, known, root, scripts_below};
 use super::traps::{collisions, defaults, drives, loads, members, preferences, quoted_values, visibility};
 use crate::support::Test;
 
-const FOLDERS: [&str; 3] = ["provisioners", "tests/guest", "manifests/cluster"];
+const FOLDERS: [&str; 4] = ["provisioners", "tests/guest", "manifests/cluster", "packer"];
 
 fn all_scripts() -> Vec<Script> {
     FOLDERS.iter().flat_map(|folder| scripts_below(folder)).collect()

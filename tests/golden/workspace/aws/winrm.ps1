@@ -11,4 +11,4 @@ $listener = @{ Path = $listeners; Transport = 'HTTPS'; Address = '*'; Force = $t
 $listener.CertificateThumbPrint = $certificate.Thumbprint
 $null = New-Item @listener
 $rule = @{ DisplayName = 'WinRM of the image build'; Direction = 'Inbound'; Action = 'Allow'; Profile = 'Any' }
-$null = New-NetFirewallRule @rule -Protocol 'TCP' -LocalPort 5986
+$null = New-NetFirewallRule @rule -Protocol 'TCP' -LocalPort 5986 -ErrorAction Stop
