@@ -1,6 +1,8 @@
 //! The defects of image-builder's Windows images (D1 to D12 of its examination) as far as the guest
 //! could have them: each is put into a plan or looked for in every one.
 
+mod targets;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use imagegen::catalog::Trees;

@@ -51,11 +51,11 @@ impl Situation {
     }
 }
 
-/// Whether every name is there, and none of those with a leading `!`.
+/// Whether every name is there, and none of those with a leading `!`. Of names joined by `|`, one is enough.
 fn match_names(names: Option<&Vec<String>>, is_there: impl Fn(&str) -> bool) -> bool {
     names.into_iter().flatten().all(|name| match name.strip_prefix('!') {
         Some(name) => !is_there(name),
-        None => is_there(name),
+        None => name.split('|').any(&is_there),
     })
 }
 
@@ -123,6 +123,8 @@ mod tests {
             (false, r#"{"feature":["!gmsa"]}"#),
             (false, r#"{"feature":["smb"]}"#),
             (true, r#"{"component":["wins","!csi-proxy"]}"#),
+            (true, r#"{"component":["csi-proxy|wins"]}"#),
+            (false, r#"{"component":["csi-proxy|docker"]}"#),
             (false, r#"{"component":["!wins"]}"#),
         ] {
             let when: When = serde_json::from_str(text).expect(text);

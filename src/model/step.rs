@@ -107,10 +107,10 @@ pub struct When {
     /// How Packer reaches the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winrm: Option<WinrmTransport>,
-    /// An optional feature that was (or, with a leading `!`, was not) asked for.
+    /// An optional feature that was (or, with a leading `!`, was not) asked for; of `a|b`, one is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feature: Option<Vec<String>>,
-    /// A component that is (or, with a leading `!`, is not) part of the plan.
+    /// A component that is (or, with a leading `!`, is not) part of the plan; of `a|b`, one is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<Vec<String>>,
 }

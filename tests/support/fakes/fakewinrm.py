@@ -95,7 +95,8 @@ class Guest:
             return self.run_encoded(base64.b64decode(encoded.group(1)).decode("utf-16le"))
         if command.startswith("shutdown"):
             return self.shut_down(command)
-        script = re.search(r"&'(c:/Windows/Temp/script-[^']+)'", command)
+        # Packer up to 1.12 calls the script after a file with its variables; later ones run a file that has both.
+        script = re.search(r"(?:&'|-file )(c:/Windows/Temp/script-[^' ]+)", command)
         if script:
             return self.run_script(script.group(1), command)
         self.event(kind="command", command=command)
