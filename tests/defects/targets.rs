@@ -61,15 +61,17 @@ fn make(target: &str, windows: &str, kubernetes: &str, trees: &Trees) -> Made {
     let texts: Vec<(String, String)> = workspace
         .files
         .iter()
-        .filter_map(|(name, bytes)| Some((name.clone(), String::from_utf8(bytes.to_vec()).ok()?)))
+        .filter_map(|(name, bytes)| Some((name.clone(), String::from_utf8(bytes.clone()).ok()?)))
         .collect();
     let is_hcl = |name: &str| name.ends_with(".pkr.hcl");
     let hcl = texts.iter().filter(|(name, _)| is_hcl(name)).map(|(_, text)| text.as_str()).collect();
     Made { plan, guest, machine: prediction.machine, hcl, texts }
 }
 
+type Check = fn(&Made);
+
 /// What must hold of every target: number of the defect or of the complaint, and its check.
-const ROWS: &[(&str, fn(&Made))] = &[
+const ROWS: &[(&str, Check)] = &[
     ("D1 a download or a medium without a digest", check_digests),
     ("D3 settings of the release are missing", check_release_settings),
     ("D4 the clock of the platform is lost", check_clock),
@@ -210,17 +212,11 @@ fn check_passwords(made: &Made) {
 /// Drivers and commands of the answer file are on discs that the builder attaches.
 fn check_discs(made: &Made) {
     let Start::BootMedia { .. } = made.image().start else { return };
-    let list = |name: &str| {
-        let rest = made.hcl.split(&format!("{name} = [")).nth(1).or_else(|| {
-            made.hcl.split('\n').find(|line| line.trim().starts_with(name)).map(|line| line.trim())
-        });
-        let rest = rest.unwrap_or_default();
-        !rest.trim_start_matches(|c: char| c != '[' && c != '\n' && c != ']').starts_with("[]")
-            && !rest.trim_start().starts_with(']')
-    };
-    if list("driver_paths") {
-        let brings =
-            ["drivers_iso", "vmware_tools_iso"].iter().any(|name| made.hcl.contains(&format!("var.{name}")));
+    let paths = made.hcl.split("driver_paths").nth(1).unwrap_or_default();
+    let paths = paths.trim_start_matches([' ', '=', '[']).trim_start();
+    if !paths.starts_with(']') {
+        let discs = ["drivers_iso", "vmware_tools_iso"];
+        let brings = discs.iter().any(|name| made.hcl.contains(&format!("var.{name}")));
         assert!(brings, "no disc with drivers: {}", made.hcl);
     }
     // Letters of drives differ from machine to machine.
@@ -303,9 +299,8 @@ fn check_sharing(made: &Made) {
 fn check_scripts(made: &Made) {
     let commands =
         ["Invoke-WebRequest", "Invoke-RestMethod", "WebClient", "Start-BitsTransfer", "curl", "wget", "iwr "];
-    for (name, text) in
-        made.texts.iter().filter(|(name, _)| !name.ends_with(".json") && !name.ends_with(".md"))
-    {
+    let is_prose = |name: &str| [".json", ".md"].iter().any(|ending| name.ends_with(ending));
+    for (name, text) in made.texts.iter().filter(|(name, _)| !is_prose(name)) {
         assert!(commands.iter().all(|command| !text.contains(command)), "{name} downloads by itself");
     }
 }
