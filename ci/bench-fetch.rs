@@ -2,9 +2,9 @@
 //!
 //! `fetch STORE JOBS (URL SHA256)…` and `hash FILE…`.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
 use imagegen::fetch::{Fetcher, MAX_SIZE, Request};
 use imagegen::io::fs::digest_file;
 use imagegen::io::http::{Http, Options};
@@ -12,21 +12,21 @@ use imagegen::io::store::Store;
 use imagegen::model::value::FileDigest;
 use imagegen::ui::Downloads;
 
-fn main() -> anyhow::Result<()> {
+fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["fetch", store, jobs, files @ ..] => fetch(store, jobs.parse().context("jobs")?, files),
+        ["fetch", store, jobs, files @ ..] => fetch(store, jobs.parse()?, files),
         ["hash", files @ ..] => {
             for file in files {
                 println!("{}", digest_file(Path::new(file))?.sha256);
             }
             Ok(())
         }
-        _ => bail!("fetch STORE JOBS (URL SHA256)… or hash FILE…"),
+        _ => Err("fetch STORE JOBS (URL SHA256)… or hash FILE…".into()),
     }
 }
 
-fn fetch(store: &str, jobs: usize, files: &[&str]) -> anyhow::Result<()> {
+fn fetch(store: &str, jobs: usize, files: &[&str]) -> Result<(), Box<dyn Error>> {
     let requests: Vec<Request> = files
         .chunks_exact(2)
         .map(|pair| Request {

@@ -324,6 +324,8 @@ mod tests {
             (r"https://evil.example\@dl.k8s.io/x", "evil.example"),
             ("https://[::1]:8443/x", "[::1]"),
             ("https://Host.Example", "host.example"),
+            ("https://xn--bcher-kva.example/x", "xn--bcher-kva.example"),
+            ("https://b\u{fc}cher.example/x", ""),
             ("kubelet.exe", ""),
         ] {
             assert_eq!(parse_host(url), expected);
