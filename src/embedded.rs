@@ -10,7 +10,16 @@ use serde::Deserialize;
 
 use crate::model::json::{self, JsonError};
 
-// `MANIFESTS`, `PACKER` and `PROVISIONERS`: path and content of each file, sorted by path.
+/// A file that the program carries.
+#[derive(Debug)]
+struct EmbeddedFile {
+    path: &'static str,
+    bytes: &'static [u8],
+    /// By the build script, which uses a small implementation; a test compares it with [`sha256_hex`].
+    sha256: &'static str,
+}
+
+// `MANIFESTS`, `PACKER` and `PROVISIONERS`: each file, sorted by path.
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// A zip archive of the guest's scripts, as [`Tree::embedded_provisioners`] has them.
@@ -43,7 +52,7 @@ pub struct OwnFile {
 
 #[derive(Debug, Clone)]
 enum Files {
-    Embedded(&'static [(&'static str, &'static [u8])]),
+    Embedded(&'static [EmbeddedFile]),
     Loaded(BTreeMap<String, Vec<u8>>),
 }
 
@@ -109,11 +118,20 @@ impl Tree {
             return None;
         }
         match &self.files {
-            Files::Embedded(files) => {
-                let index = files.binary_search_by_key(&path, |(path, _)| path).ok()?;
-                Some(files[index].1)
-            }
+            Files::Embedded(files) => find_embedded(files, path).map(|file| file.bytes),
             Files::Loaded(files) => files.get(path).map(Vec::as_slice),
+        }
+    }
+
+    /// SHA-256 of a file in hexadecimal; for embedded files it was computed when the program was built.
+    #[must_use]
+    pub fn digest(&self, path: &str) -> Option<String> {
+        match &self.files {
+            Files::Embedded(files) if !self.over.files.contains_key(path) => {
+                self.get(path)?;
+                find_embedded(files, path).map(|file| file.sha256.to_owned())
+            }
+            Files::Embedded(_) | Files::Loaded(_) => self.get(path).map(sha256_hex),
         }
     }
 
@@ -142,7 +160,7 @@ impl Tree {
     /// Every path, sorted.
     fn paths(&self) -> impl Iterator<Item = &str> {
         let paths: Box<dyn Iterator<Item = &str>> = match &self.files {
-            Files::Embedded(files) => Box::new(files.iter().map(|(path, _)| *path)),
+            Files::Embedded(files) => Box::new(files.iter().map(|file| file.path)),
             Files::Loaded(files) => Box::new(files.keys().map(String::as_str)),
         };
         let own = self.over.files.keys().map(String::as_str);
@@ -183,6 +201,10 @@ impl Tree {
     }
 }
 
+fn find_embedded<'a>(files: &'a [EmbeddedFile], path: &str) -> Option<&'a EmbeddedFile> {
+    files.binary_search_by_key(&path, |file| file.path).ok().map(|index| &files[index])
+}
+
 /// SHA-256 in lower-case hexadecimal.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
@@ -218,5 +240,24 @@ mod tests {
     #[test]
     fn the_digest_that_the_build_computed_is_that_of_the_catalog() {
         assert_eq!(ProgramVersion::current().catalog, digest_catalog(&Tree::embedded_manifests()));
+    }
+
+    #[test]
+    fn digests_of_the_build_are_those_of_the_files() {
+        for tree in [Tree::embedded_manifests(), Tree::embedded_packer(), Tree::embedded_provisioners()] {
+            for (path, bytes) in tree.files() {
+                assert_eq!(tree.digest(&path), Some(sha256_hex(&bytes)), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_digest_of_a_file_is_that_of_what_is_read() {
+        let path = "node/Join-Node.ps1".to_owned();
+        let own = OwnFile { label: "own".to_owned(), bytes: b"own".to_vec() };
+        let laid = Tree::embedded_provisioners().lay_over([(path.clone(), own)].into(), |_| false);
+        assert_eq!(laid.digest(&path), Some(sha256_hex(b"own")));
+        let hidden = Tree::embedded_provisioners().lay_over(BTreeMap::new(), |it| it == path);
+        assert_eq!((hidden.get(&path), hidden.digest(&path)), (None, None));
     }
 }
