@@ -10,6 +10,7 @@ mod render;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -21,6 +22,7 @@ use crate::model::json::{self, JsonError};
 use crate::model::kubernetes::FlagTable;
 use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::resource::{Desired, File, GuestPlan, Resource, ResourceKind, Scope};
+use crate::model::signing::Signer;
 use crate::model::step::{Phase, Step, StepResource};
 use crate::model::value::StepId;
 use serde::Deserialize as _;
@@ -69,7 +71,7 @@ pub struct Guest {
 }
 
 /// A step of the plan, for people.
-#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppliedStep {
     pub id: StepId,
@@ -92,21 +94,19 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
     let mut steps = Vec::new();
     let mut step_files = BTreeMap::new();
     let mut sources = BTreeMap::new();
-    for (file, step) in read_steps(provisioners)? {
+    for (file, mut step) in read_steps(provisioners)? {
         step_files.insert(step.id.clone(), file.clone());
         if !situation.holds(&step.when) {
             continue;
         }
         let before = resources.len();
-        for resource in step.resources.iter().filter(|resource| situation.holds(&resource.when)) {
-            lower_resource(&step, &file, resource, &renderer, &mut resources, &mut sources)?;
+        for resource in std::mem::take(&mut step.resources) {
+            if situation.holds(&resource.when) {
+                lower_resource(&step, &file, resource, &renderer, &mut resources, &mut sources)?;
+            }
         }
-        steps.push(AppliedStep {
-            id: step.id.clone(),
-            summary: step.summary.clone(),
-            file,
-            resources: resources.len() - before,
-        });
+        let resources = resources.len() - before;
+        steps.push(AppliedStep { id: step.id, summary: step.summary, file, resources });
     }
     // Stable: inside a phase the order of the files and of the resources in them stays.
     resources.sort_by_key(|resource: &Resource| resource.phase);
@@ -167,36 +167,34 @@ fn read_json<T: DeserializeOwned + schemars::JsonSchema>(
 fn lower_resource(
     step: &Step,
     file: &str,
-    resource: &StepResource,
+    mut resource: StepResource,
     renderer: &Renderer<'_>,
     resources: &mut Vec<Resource>,
     sources: &mut BTreeMap<String, String>,
 ) -> Result<(), GuestError> {
+    let properties = std::mem::take(&mut resource.properties);
     let error = |message: String| GuestError::Value {
         file: file.to_owned(),
         resource: resource.name.clone(),
         message,
     };
-    let items = match &resource.each {
-        None => vec![None],
+    let turns = match &resource.each {
+        None => vec![(None, properties)],
         Some(list) => match renderer.find_fact(list, None).map_err(error)? {
-            Value::Array(items) => items.into_iter().map(Some).collect(),
+            Value::Array(items) => items.into_iter().map(|item| (Some(item), properties.clone())).collect(),
             _ => return Err(error(format!("`{list}` is not a list of the facts"))),
         },
     };
     let phase = resource.phase.unwrap_or(step.phase);
-    for item in items {
+    for (item, mut properties) in turns {
         let item = item.as_ref();
         let name = renderer.render_text(&resource.name, item).map_err(error)?;
         let name = format!("{}/{name}", step.id);
         let source = renderer.render_text(&resource.source, item).map_err(error)?;
         sources.insert(name.clone(), source);
-        let mut properties = Map::new();
-        for (property, value) in &resource.properties {
-            let value = renderer
-                .render_value(value, item)
-                .map_err(|message| error(format!("`{property}`: {message}")))?;
-            properties.insert(property.clone(), value);
+        for (property, value) in &mut properties {
+            let rendered = renderer.render_value(value, item);
+            rendered.map_err(|message| error(format!("`{property}`: {message}")))?;
         }
         let kind = parse_resource(&resource.kind, properties).map_err(error)?;
         resources.push(Resource {
@@ -231,7 +229,9 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
     if kind == "certificate" {
         certificate::complete_certificate(&mut properties)?;
     }
-    let value = json!({ "type": kind, "properties": Value::Object(properties) });
+    // Not by `json!`, which copies the properties.
+    let parts = [("type".to_owned(), kind.into()), ("properties".to_owned(), properties.into())];
+    let value = Value::Object(parts.into_iter().collect());
     // The path of a fault is followed only where there is one: that costs time.
     let mut typed = ResourceKind::deserialize(&value).or_else(|_| {
         serde_path_to_error::deserialize(&value).map_err(|error| {
@@ -272,7 +272,8 @@ fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError
 
 /// Every script of the payload with its digest: the same in every build of a release.
 fn digest_scripts(provisioners: &Tree) -> BTreeMap<String, String> {
-    list_script_files(provisioners).into_iter().map(|(path, bytes)| (path, sha256_hex(bytes))).collect()
+    let paths = list_script_files(provisioners).into_keys();
+    paths.filter_map(|path| provisioners.digest(&path).map(|digest| (path, digest))).collect()
 }
 
 /// Scripts that go into the guest, by their path in the payload.
@@ -288,19 +289,41 @@ pub fn list_script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
 
 /// The guest plan as the engine reads it: a service's program and arguments joined to the command
 /// line that Windows stores.
-///
-/// # Panics
-/// Never: a guest plan is JSON.
 #[must_use]
 pub fn format_plan(plan: &GuestPlan) -> String {
-    let mut value = serde_json::to_value(plan).expect("a guest plan is JSON");
-    let resources = value.get_mut("resources").and_then(Value::as_array_mut);
-    for resource in resources.into_iter().flatten() {
-        if resource.get("type").and_then(Value::as_str) == Some("service") {
-            join_command_line(resource);
-        }
+    let GuestPlan { schema, target, windows, kubernetes, scripts, signers, resources } = plan;
+    let resources = resources.iter().map(EngineResource::from).collect();
+    json::format_json(&EnginePlan { schema, target, windows, kubernetes, scripts, signers, resources })
+}
+
+/// A [`GuestPlan`] as the engine reads it.
+#[derive(Serialize)]
+struct EnginePlan<'a> {
+    schema: &'a str,
+    target: &'a str,
+    windows: &'a str,
+    kubernetes: &'a str,
+    scripts: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    signers: &'a [Signer],
+    resources: Vec<EngineResource<'a>>,
+}
+
+/// A resource as the engine reads it. Only services differ: a plan that is a `Value` as a whole doubles the work.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum EngineResource<'a> {
+    Same(&'a Resource),
+    Service(Value),
+}
+
+impl<'a> From<&'a Resource> for EngineResource<'a> {
+    fn from(resource: &'a Resource) -> Self {
+        let ResourceKind::Service(_) = &resource.kind else { return Self::Same(resource) };
+        let mut value = json!(resource);
+        join_command_line(&mut value);
+        Self::Service(value)
     }
-    json::format_json(&value)
 }
 
 fn join_command_line(resource: &mut Value) {

@@ -1,5 +1,7 @@
 //! One value at a time: expressions, facts, templates and lists of members.
 
+use std::cell::OnceCell;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -13,65 +15,64 @@ pub const OWN_FILE_FORMS: &[&str] = &["file", "base64"];
 /// Renders the values of steps over the facts.
 #[derive(Debug)]
 pub struct Renderer<'a> {
-    tera: Tera,
-    context: Context,
     facts: &'a Value,
     provisioners: &'a Tree,
+    /// Made for the first text that [`Renderer::insert_facts`] cannot render.
+    tera: OnceCell<(Tera, Context)>,
 }
 
 impl<'a> Renderer<'a> {
     #[must_use]
     pub fn new(facts: &'a Value, provisioners: &'a Tree) -> Self {
-        let mut tera = Tera::new();
-        tera.register_filter("literal", quote_literal);
-        Self { tera, context: build_context(facts), facts, provisioners }
+        Self { facts, provisioners, tera: OnceCell::new() }
     }
 
-    /// A property's value with every special form replaced.
+    /// Replaces every special form in a property's value.
     ///
     /// # Errors
     /// An undefined name, an unknown fact or template, or a form with other keys than its own.
-    pub fn render_value(&self, value: &Value, item: Option<&Value>) -> Result<Value, String> {
+    pub fn render_value(&self, value: &mut Value, item: Option<&Value>) -> Result<(), String> {
         match value {
-            Value::String(text) => Ok(Value::String(self.render_text(text, item)?)),
-            Value::Array(items) => items
-                .iter()
-                .map(|value| self.render_value(value, item))
-                .collect::<Result<_, _>>()
-                .map(Value::Array),
-            Value::Object(object) => self.render_object(object, item),
-            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
+            Value::String(text) if is_template(text) => *text = self.render_text(text, item)?,
+            Value::Array(items) => return items.iter_mut().try_for_each(|it| self.render_value(it, item)),
+            Value::Object(object) => match self.render_form(object, item)? {
+                Some(rendered) => *value = rendered,
+                None => return object.values_mut().try_for_each(|it| self.render_value(it, item)),
+            },
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+        Ok(())
     }
 
-    fn render_object(&self, object: &Map<String, Value>, item: Option<&Value>) -> Result<Value, String> {
+    /// What an object stands for; none where it is plain data.
+    fn render_form(
+        &self,
+        object: &Map<String, Value>,
+        item: Option<&Value>,
+    ) -> Result<Option<Value>, String> {
         let text = |key: &str| object.get(key).and_then(Value::as_str);
         if let (Some(path), 1) = (text("fact"), object.len()) {
-            return self.find_fact(path, item);
+            return self.find_fact(path, item).map(Some);
         }
         if let (Some(name), 1) = (text("template"), object.len()) {
-            return self.render_template(name, item).map(Value::String);
+            return self.render_template(name, item).map(|text| Some(Value::String(text)));
         }
         if let (Some(name), 1) = (text("file"), object.len()) {
             let text = String::from_utf8(self.read_own_file(name)?.to_vec());
             let text =
                 text.map_err(|_| format!("{name} is not UTF-8 text; use `{{\"base64\": \"{name}\"}}`"))?;
-            return Ok(Value::String(text.trim_start_matches('\u{feff}').to_owned()));
+            return Ok(Some(Value::String(text.trim_start_matches('\u{feff}').to_owned())));
         }
         if let (Some(name), 1) = (text("base64"), object.len()) {
-            return Ok(Value::String(STANDARD.encode(self.read_own_file(name)?)));
+            return Ok(Some(Value::String(STANDARD.encode(self.read_own_file(name)?))));
         }
         if let (Some(path), Some(into), 2) = (text("membersOf"), text("into"), object.len()) {
-            return self.place_members(path, into, item);
+            return self.place_members(path, into, item).map(Some);
         }
         if let (Some(Value::Array(parts)), 1) = (object.get("concat"), object.len()) {
-            return self.concat_lists(parts, item);
+            return self.concat_lists(parts.clone(), item).map(Some);
         }
-        object
-            .iter()
-            .map(|(key, value)| Ok((key.clone(), self.render_value(value, item)?)))
-            .collect::<Result<Map<_, _>, String>>()
-            .map(Value::Object)
+        Ok(None)
     }
 
     /// A text with its expressions replaced.
@@ -79,7 +80,7 @@ impl<'a> Renderer<'a> {
     /// # Errors
     /// What the template engine says, on one line.
     pub fn render_text(&self, text: &str, item: Option<&Value>) -> Result<String, String> {
-        if !text.contains("{{") && !text.contains("{%") {
+        if !is_template(text) {
             return Ok(text.to_owned());
         }
         if let Some(text) = self.insert_facts(text, item) {
@@ -132,12 +133,13 @@ impl<'a> Renderer<'a> {
     }
 
     fn render_source(&self, source: &str, item: Option<&Value>) -> Result<String, String> {
+        let (tera, context) = self.tera.get_or_init(|| (create_engine(), build_context(self.facts)));
         let rendered = match item {
-            None => self.tera.render_str(source, &self.context, false),
+            None => tera.render_str(source, context, false),
             Some(item) => {
-                let mut context = self.context.clone();
+                let mut context = context.clone();
                 context.insert("item", item);
-                self.tera.render_str(source, &context, false)
+                tera.render_str(source, &context, false)
             }
         };
         rendered.map_err(|error| error.to_string())
@@ -187,16 +189,27 @@ impl<'a> Renderer<'a> {
             .map(Value::Array)
     }
 
-    fn concat_lists(&self, parts: &[Value], item: Option<&Value>) -> Result<Value, String> {
+    fn concat_lists(&self, parts: Vec<Value>, item: Option<&Value>) -> Result<Value, String> {
         let mut all = Vec::new();
-        for part in parts {
-            match self.render_value(part, item)? {
+        for mut part in parts {
+            self.render_value(&mut part, item)?;
+            match part {
                 Value::Array(items) => all.extend(items),
                 other => return Err(format!("`concat` joins lists, this is {other}")),
             }
         }
         Ok(Value::Array(all))
     }
+}
+
+fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
+
+fn create_engine() -> Tera {
+    let mut tera = Tera::new();
+    tera.register_filter("literal", quote_literal);
+    tera
 }
 
 /// A `PowerShell` string literal. The language has five characters that end it, and all of them are escaped
@@ -260,7 +273,9 @@ mod tests {
                 json!([{ "member": "x/a.exe", "path": "C:\\k\\a.exe" }]),
             ),
         ] {
-            assert_eq!(renderer.render_value(&given, Some(&item)), Ok(expected), "{given}");
+            let mut value = given.clone();
+            renderer.render_value(&mut value, Some(&item)).unwrap_or_else(|error| panic!("{given}: {error}"));
+            assert_eq!(value, expected, "{given}");
         }
     }
 
@@ -302,7 +317,7 @@ mod tests {
             (json!({ "template": "bad.toml" }), "templates/bad.toml"),
             (json!({ "concat": ["x"] }), "joins lists"),
         ] {
-            let result = renderer.render_value(&given, None);
+            let result = renderer.render_value(&mut given.clone(), None);
             let message = result.expect_err(&given.to_string());
             assert!(message.contains(part), "{given}: {message}");
         }
