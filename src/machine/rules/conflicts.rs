@@ -78,25 +78,27 @@ fn collect_claims(kind: &ResourceKind) -> Map<String, Value> {
 
 /// A directory that a resource empties or removes loses what an earlier resource put into it.
 pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for (index, resource) in context.resources.iter().enumerate() {
-        let ResourceKind::Directory(it) = &resource.kind else { continue };
-        if matches!(it.state, DirectoryState::Present { .. }) {
-            continue;
+    let mut created: Vec<(&Resource, Identity)> = Vec::new();
+    for resource in context.resources {
+        if removes_content(resource) {
+            let above = resource.kind.properties().identity();
+            if let Some((earlier, path)) = created.iter().find(|(_, path)| path.is_below(&above)) {
+                problems.add_problem(
+                    Rule::PathConflict,
+                    resource,
+                    format!("removes {}, which `{}` creates for the image", path.name(), earlier.name),
+                    "remove less, or give the other resource `scope: build`",
+                );
+            }
         }
-        let above = resource.kind.properties().identity();
-        let earlier = context.resources[..index].iter().filter(|it| it.scope != Scope::Build);
-        let loss = earlier
-            .flat_map(|earlier| list_created_paths(earlier).map(move |path| (earlier, path)))
-            .find(|(_, path)| path.is_below(&above));
-        if let Some((earlier, path)) = loss {
-            problems.add_problem(
-                Rule::PathConflict,
-                resource,
-                format!("removes {}, which `{}` creates for the image", path.name(), earlier.name),
-                "remove less, or give the other resource `scope: build`",
-            );
+        if resource.scope != Scope::Build {
+            created.extend(list_created_paths(resource).map(|path| (resource, path)));
         }
     }
+}
+
+fn removes_content(resource: &Resource) -> bool {
+    matches!(&resource.kind, ResourceKind::Directory(it) if !matches!(it.state, DirectoryState::Present { .. }))
 }
 
 /// Paths that the resource creates for as long as it lives: not its download.
