@@ -130,8 +130,7 @@ impl Catalog {
         if let Some(component) = self.components.borrow().get(name) {
             return Ok(Rc::clone(component));
         }
-        let names = self.component_names();
-        let path = Self::find_path("component", name, &names, "components")?;
+        let path = self.find_path("component", name, "components")?;
         let component: Component = self.read_json(&path)?;
         self.check_name(&path, "name", name, &component.name)?;
         let component = Rc::new(component);
@@ -161,7 +160,7 @@ impl Catalog {
     /// No such line, or its file is not one.
     pub fn load_line_file(&self, minor: Minor) -> Result<LineFile, CatalogError> {
         let name = minor.to_string();
-        let path = Self::find_path("Kubernetes version", &name, &self.list_names(LINES), LINES)?;
+        let path = self.find_path("Kubernetes version", &name, LINES)?;
         let line: LineFile = self.read_json(&path)?;
         self.check_name(&path, "minor", &name, &line.minor.to_string())?;
         Ok(line)
@@ -212,7 +211,7 @@ impl Catalog {
     /// # Errors
     /// No such release, or its file is not one.
     pub fn load_windows_release(&self, release: &str) -> Result<WindowsRelease, CatalogError> {
-        let path = Self::find_path("Windows release", release, &self.windows_names(), "windows")?;
+        let path = self.find_path("Windows release", release, "windows")?;
         let windows: WindowsRelease = self.read_json(&path)?;
         self.check_name(&path, "release", release, &windows.release)?;
         Ok(windows)
@@ -226,7 +225,7 @@ impl Catalog {
     /// # Errors
     /// No such pod network, or its file is not one.
     pub fn network(&self, name: &str) -> Result<PodNetwork, CatalogError> {
-        let path = Self::find_path("pod network", name, &self.network_names(), "networks")?;
+        let path = self.find_path("pod network", name, "networks")?;
         let network: PodNetwork = self.read_json(&path)?;
         self.check_name(&path, "name", name, &network.name)?;
         Ok(network)
@@ -287,15 +286,12 @@ impl Catalog {
             .collect()
     }
 
-    fn find_path(
-        what: &'static str,
-        name: &str,
-        names: &[String],
-        folder: &str,
-    ) -> Result<String, CatalogError> {
-        if names.iter().any(|known| known == name) {
-            return Ok(format!("{folder}/{name}.json"));
+    fn find_path(&self, what: &'static str, name: &str, folder: &str) -> Result<String, CatalogError> {
+        let path = format!("{folder}/{name}.json");
+        if !name.contains('/') && self.tree.get(&path).is_some() {
+            return Ok(path);
         }
+        let names = self.list_names(folder);
         Err(CatalogError::Unknown {
             what,
             name: name.to_owned(),

@@ -63,7 +63,9 @@ pub fn parse_embedded<'a, T: Deserialize<'a> + JsonSchema>(
     file: &str,
     bytes: &'a [u8],
 ) -> Result<T, JsonError> {
-    serde_json::from_slice(bytes).or_else(|_| parse_json(file, bytes))
+    // As text: a slice is checked for UTF-8 at each string, a file is one.
+    let value = std::str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str(text).ok());
+    value.map_or_else(|| parse_json(file, bytes), Ok)
 }
 
 fn json_error(
