@@ -37,6 +37,9 @@ const NOT_ADMITTED: &str = r#"variable "admitted" {
 }
 "#;
 
+const PAYLOAD: &str = "payload.zip";
+const LOCKFILE: &str = "imagegen.lock.json";
+
 /// A workspace, by file name.
 #[derive(Debug, Clone)]
 pub struct Workspace {
@@ -45,6 +48,19 @@ pub struct Workspace {
     pub payload: String,
     /// SHA-256 of `imagegen.lock.json`.
     pub lock: String,
+}
+
+impl Workspace {
+    /// SHA-256 of each file. Those of the payload and of the lockfile are known.
+    #[must_use]
+    pub fn digest_files(&self) -> BTreeMap<String, String> {
+        let digest = |name: &str, bytes: &[u8]| match name {
+            PAYLOAD => self.payload.clone(),
+            LOCKFILE => self.lock.clone(),
+            _ => sha256_hex(bytes),
+        };
+        self.files.iter().map(|(name, bytes)| (name.clone(), digest(name, bytes))).collect()
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -121,25 +137,25 @@ pub fn render_workspace(
     let lock_text = lock.encode();
     let lock_digest = sha256_hex(lock_text.as_bytes());
     let declared = list_declared_variables(plan, &base);
-    let mut context = build_context(plan);
+    let mut templates = hcl::Templates::new(packer, &build_context(plan));
     let folder = format!("targets/{}", plan.target.name);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let image_files = plan.target.image().map(ImageTarget::files).unwrap_or_default();
     for name in image_files {
         let own = format!("{folder}/{name}");
         let path = if packer.get(&own).is_some() { own } else { format!("shared/{name}") };
-        files.insert(name.clone(), hcl::render_template(packer, &path, &context)?);
+        files.insert(name.clone(), templates.render_template(&path)?);
     }
     // A file that a choice leaves without contents is no part of the workspace.
     files.retain(|_, text| !text.trim().is_empty());
-    context["files"] = json!(files.keys().collect::<Vec<_>>());
+    templates.set_fact("files", &files.keys().collect::<Vec<_>>());
     for (name, path) in [
         ("plugins.pkr.hcl", format!("{folder}/plugins.pkr.hcl")),
         ("source.pkr.hcl", format!("{folder}/source.pkr.hcl")),
         ("build.pkr.hcl", "build.pkr.hcl".to_owned()),
         ("README.md", "workspace.md".to_owned()),
     ] {
-        let text = hcl::render_template(packer, &path, &context)?;
+        let text = templates.render_template(&path)?;
         files.insert(name.to_owned(), text);
     }
     let is_declared = |name: &str| declared.iter().any(|variable| variable.name == name);
@@ -155,8 +171,8 @@ pub fn render_workspace(
     let values = collect_variable_values(plan, &payload_digest, &lock_digest);
     files.insert("imagegen.auto.pkrvars.json".to_owned(), json::format_json(&values).into_bytes());
     files.insert("guest-plan.json".to_owned(), guest_plan.into_bytes());
-    files.insert("payload.zip".to_owned(), payload);
-    files.insert("imagegen.lock.json".to_owned(), lock_text.into_bytes());
+    files.insert(PAYLOAD.to_owned(), payload);
+    files.insert(LOCKFILE.to_owned(), lock_text.into_bytes());
     if lock.not_admitted.is_some() {
         files.insert("not-admitted.pkr.hcl".to_owned(), NOT_ADMITTED.as_bytes().to_vec());
     }

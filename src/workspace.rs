@@ -102,7 +102,8 @@ pub fn write_workspace(
     // The same lock gives the same archive, so an older one is no loss.
     let archive = render::archive_names(plan);
     let traces: Vec<&str> = bake::TRACES.iter().copied().chain(archive.iter().map(String::as_str)).collect();
-    let digests = fs::place_directory(&folder, &rendered.files, &traces, bake::RESULTS, workspace.force)?;
+    let (digests, results) = (rendered.digest_files(), bake::RESULTS);
+    fs::place_digested_directory(&folder, &rendered.files, &digests, &traces, results, workspace.force)?;
     for warning in &plan.warnings {
         printer.print_warning(&warning.message);
     }

@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
-pub use place::{PlaceError, list_entries, place_directory, replace_files};
+pub use place::{PlaceError, list_entries, place_digested_directory, place_directory, replace_files};
 pub use scratch::Scratch;
 pub use space::{can_write, free};
 pub use sums::{Digests, Sums, digest_file, read_pieces};

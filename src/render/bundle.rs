@@ -14,7 +14,7 @@ use crate::model::resource::CertificateStore;
 use crate::model::target::TargetKind;
 use crate::scripts::INSTALL;
 
-use super::{RenderError, Workspace, build_context, hcl, payload};
+use super::{LOCKFILE, RenderError, Workspace, build_context, hcl, payload};
 
 /// Names of a bundle's archive and of the file with its checksum.
 #[must_use]
@@ -62,10 +62,10 @@ pub(super) fn render_bundle(
     }
     files.insert(
         "README.md".to_owned(),
-        hcl::render_template(packer, "bundle.md", &build_context(plan))?.into_bytes(),
+        hcl::Templates::new(packer, &build_context(plan)).render_template("bundle.md")?.into_bytes(),
     );
     let lock_text = lock.encode();
     let digest = sha256_hex(lock_text.as_bytes());
-    files.insert("imagegen.lock.json".to_owned(), lock_text.into_bytes());
+    files.insert(LOCKFILE.to_owned(), lock_text.into_bytes());
     Ok(Workspace { files, payload: sha256_hex(guest_plan.as_bytes()), lock: digest })
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
 use serde_json::Value;
 use tera::{Context, Tera};
 
@@ -27,16 +28,34 @@ pub fn convert_template(source: &str) -> String {
     text
 }
 
-/// Renders a template of `packer/`.
-pub(super) fn render_template(packer: &Tree, path: &str, context: &Value) -> Result<String, RenderError> {
-    let bytes = packer.get(path).ok_or_else(|| RenderError::Missing(path.to_owned()))?;
-    let error = |message: String| RenderError::Template { file: path.to_owned(), message };
-    let source = std::str::from_utf8(bytes).map_err(|invalid| error(invalid.to_string()))?;
-    let context = Context::from_serialize(context).map_err(|invalid| error(invalid.to_string()))?;
-    let text = Tera::new()
-        .render_str(&convert_template(source), &context, false)
-        .map_err(|invalid| error(invalid.to_string()))?;
-    Ok(join_lines(text.lines().map(str::to_owned).collect()))
+/// The templates of `packer/` with what they may name.
+pub(super) struct Templates<'a> {
+    packer: &'a Tree,
+    tera: Tera,
+    context: Context,
+}
+
+impl<'a> Templates<'a> {
+    pub(super) fn new(packer: &'a Tree, facts: &Value) -> Self {
+        let mut context = Context::new();
+        for (name, value) in facts.as_object().into_iter().flatten() {
+            context.insert(name.clone(), value);
+        }
+        Self { packer, tera: Tera::new(), context }
+    }
+
+    pub(super) fn set_fact(&mut self, name: &'static str, value: &impl Serialize) {
+        self.context.insert(name, value);
+    }
+
+    pub(super) fn render_template(&self, path: &str) -> Result<String, RenderError> {
+        let bytes = self.packer.get(path).ok_or_else(|| RenderError::Missing(path.to_owned()))?;
+        let error = |message: String| RenderError::Template { file: path.to_owned(), message };
+        let source = std::str::from_utf8(bytes).map_err(|invalid| error(invalid.to_string()))?;
+        let text = self.tera.render_str(&convert_template(source), &self.context, false);
+        let text = text.map_err(|invalid| error(invalid.to_string()))?;
+        Ok(join_lines(text.lines().map(str::to_owned).collect()))
+    }
 }
 
 /// Removes the arguments whose variable the workspace does not declare, then the blocks that became

@@ -51,11 +51,7 @@ impl Classify for PlaceError {
     }
 }
 
-/// Puts a directory of files in its place, whole or not at all.
-///
-/// What stands there may be files that the last call wrote and nobody changed, files called as one of
-/// `traces`, files called as one of `results` where `force` is given, and the user's own values for
-/// Packer, which are kept. Anything else is refused. Returns the digest of each file.
+/// As [`place_digested_directory`]. Returns the digest of each file.
 ///
 /// # Errors
 /// The place is taken, or cannot be written.
@@ -66,6 +62,27 @@ pub fn place_directory(
     results: &[&str],
     force: bool,
 ) -> Result<BTreeMap<String, String>, PlaceError> {
+    let digests = files.iter().map(|(name, bytes)| (name.clone(), sha256_hex(bytes))).collect();
+    place_digested_directory(path, files, &digests, traces, results, force)?;
+    Ok(digests)
+}
+
+/// Puts a directory of files with their digests in its place, whole or not at all.
+///
+/// What stands there may be files that the last call wrote and nobody changed, files called as one of
+/// `traces`, files called as one of `results` where `force` is given, and the user's own values for
+/// Packer, which are kept. Anything else is refused.
+///
+/// # Errors
+/// The place is taken, or cannot be written.
+pub fn place_digested_directory(
+    path: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    digests: &BTreeMap<String, String>,
+    traces: &[&str],
+    results: &[&str],
+    force: bool,
+) -> Result<(), PlaceError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(PlaceError::NotADirectory { path: path.to_owned() }),
@@ -79,15 +96,12 @@ pub fn place_directory(
     let prefix = temporary_prefix(&name);
     let partial = Builder::new().prefix(&prefix).suffix(".partial").rand_bytes(12).tempdir_in(parent);
     let partial = partial.map_err(file_error("creating", path))?;
-    let digests: BTreeMap<String, String> =
-        files.iter().map(|(name, bytes)| (name.clone(), sha256_hex(bytes))).collect();
-    write_files(partial.path(), files, &digests)?;
+    write_files(partial.path(), files, digests)?;
     for name in kept {
         let (from, to) = (path.join(&name), partial.path().join(&name));
         fs::copy(&from, &to).map_err(file_error("copying", &from))?;
     }
-    swap_directory(partial, path)?;
-    Ok(digests)
+    Ok(swap_directory(partial, path)?)
 }
 
 /// Writes files over those of a directory that [`place_directory`] made, so that they count as written by imagegen.
