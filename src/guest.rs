@@ -193,8 +193,8 @@ fn lower_resource(
         let source = renderer.render_text(&resource.source, item).map_err(error)?;
         sources.insert(name.clone(), source);
         for (property, value) in &mut properties {
-            let rendered = renderer.render_value(value, item);
-            rendered.map_err(|message| error(format!("`{property}`: {message}")))?;
+            let result = renderer.render_value(value, item);
+            result.map_err(|message| error(format!("`{property}`: {message}")))?;
         }
         let kind = parse_resource(&resource.kind, properties).map_err(error)?;
         resources.push(Resource {
