@@ -18,6 +18,7 @@ use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker, Warning};
 use crate::model::policy::PolicyUsed;
 use crate::model::program::ProgramVersion;
 use crate::model::selection::ImageDefinition;
+use crate::model::url::strip_value;
 use crate::model::value::ImageReference;
 use crate::model::version::Version;
 
@@ -201,7 +202,9 @@ impl Lock {
             .variables
             .iter()
             .filter(|variable| variable.base_image)
-            .filter_map(|variable| Some((variable.name.clone(), plan.variables.get(&variable.name)?.clone())))
+            .filter_map(|variable| {
+                Some((variable.name.clone(), strip_value(plan.variables.get(&variable.name)?)))
+            })
             .collect();
         let selection = plan.locked_selection();
         Self {

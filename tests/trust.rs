@@ -2,6 +2,7 @@
 
 mod addresses;
 mod attacks;
+mod inputs;
 mod matrix;
 mod table;
 mod verbs;

@@ -123,9 +123,12 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
         Ok((rendered, archive)) => {
             for (path, bytes) in &rendered.files {
                 let there = fs::read_if_exists(&folder.join(path))?;
-                let same = there.as_ref() == Some(bytes);
+                // What a link leads to may be another file by the time that Packer reads it.
+                let is_own = fs::is_file(&folder.join(path));
+                let same = is_own && there.as_ref() == Some(bytes);
                 let other = match (&there, &writer) {
                     (None, _) => "it is missing",
+                    (Some(_), _) if !is_own => "it is a link or no regular file",
                     (Some(_), None) => "it is not what the lockfile makes",
                     (Some(_), Some(writer)) => writer,
                 };

@@ -53,6 +53,10 @@ impl Classify for FileError {
     }
 }
 
+fn invalid_input(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}
+
 /// A path as messages show it: of a very long one, beginning and end.
 fn shorten_path(path: &Path) -> String {
     let text = path.display().to_string();
@@ -75,8 +79,7 @@ pub(in crate::io) fn file_error(action: &'static str, path: &Path) -> impl FnOnc
 /// # Errors
 /// It lies elsewhere, is no regular file or too large, or cannot be read.
 pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
-    let refused =
-        |reason: &str| file_error("reading", name)(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    let refused = |reason: &str| file_error("reading", name)(invalid_input(reason));
     if !name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(refused("it must lie below the folder of the file that names it"));
     }
@@ -95,6 +98,20 @@ pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u
         return Err(refused("it is too large, or no regular file"));
     }
     read_if_exists(&real)
+}
+
+/// Whether a path, seen from a folder, stays below it: neither its name nor a link leaves. What is not there is below
+/// by its name.
+#[must_use]
+pub fn is_below(folder: &Path, name: &Path) -> bool {
+    if !name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return false;
+    }
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    match (fs::canonicalize(folder), fs::canonicalize(folder.join(name))) {
+        (Ok(folder), Ok(path)) => path.starts_with(folder),
+        _ => true,
+    }
 }
 
 /// Largest file that is read whole: what people write, lists, manifests and signatures. Anything larger is read
@@ -163,20 +180,33 @@ pub fn list_names(folder: &Path) -> Result<Vec<String>, FileError> {
     Ok(names)
 }
 
-/// All files below a directory by their path, with `/` between the parts.
+/// All files below a directory by their path, with `/` between the parts. A link may lead to another file of the
+/// directory, and to no other: whoever writes the directory must not choose what else of this machine is read.
 ///
 /// # Errors
-/// The directory cannot be walked, or a file in it not read.
+/// The directory cannot be walked, a file in it not read, or a link leads out of it.
 pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
     let mut files = BTreeMap::new();
+    let real = fs::canonicalize(root).map_err(file_error("reading", root))?;
     for entry in WalkDir::new(root).follow_links(true).sort_by_file_name() {
         let entry = entry.map_err(|error| FileError {
             action: "reading",
             path: error.path().unwrap_or(root).to_owned(),
             source: error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links")),
         })?;
-        if !entry.file_type().is_file() || entry.file_name() == place::WRITTEN {
+        if entry.path_is_symlink() {
+            let target = fs::canonicalize(entry.path()).map_err(file_error("reading", entry.path()))?;
+            if !target.starts_with(&real) {
+                let reason = "a link leads out of the folder";
+                return Err(file_error("reading", entry.path())(invalid_input(reason)));
+            }
+        }
+        if entry.file_type().is_dir() || entry.file_name() == place::WRITTEN {
             continue;
+        }
+        if !entry.file_type().is_file() {
+            let reason = "it is a device, pipe or socket, not a regular file";
+            return Err(file_error("reading", entry.path())(invalid_input(reason)));
         }
         let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
         let name = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");

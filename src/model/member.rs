@@ -54,7 +54,7 @@ pub fn find_fault(name: &str) -> Option<(&'static str, String)> {
     if name.contains(':') {
         return fault("archive-name-colon", "has a colon: a drive or an alternate stream");
     }
-    if let Some(found) = name.chars().find(|found| is_invisible(*found)) {
+    if let Some(found) = name.chars().find(|found| super::text::is_invisible(*found)) {
         let why = format!("has the invisible character U+{:04X}", u32::from(found));
         return Some(("archive-name-invisible", why));
     }
@@ -97,14 +97,6 @@ fn is_reserved(part: &str) -> bool {
     let Some(digit) = base.strip_prefix("COM").or_else(|| base.strip_prefix("LPT")) else { return false };
     let mut digits = digit.chars();
     matches!((digits.next(), digits.next()), (Some('0'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}'), None))
-}
-
-/// What turns the direction of text or takes no room, so that a name reads as another.
-#[must_use]
-pub fn is_invisible(found: char) -> bool {
-    matches!(found,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

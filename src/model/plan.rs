@@ -18,7 +18,7 @@ use super::selection::{ImageDefinition, Proxy};
 use super::signing::Signing;
 use super::situation::Situation;
 use super::target::Target;
-use super::url::HttpUrl;
+use super::url::{HttpUrl, strip_value};
 use super::value::ImageReference;
 use super::value::{ComponentName, FileDigest, PinAlgorithm, ValueError};
 use super::version::Version;
@@ -107,6 +107,7 @@ impl Plan {
         // The files are recorded, not their folders.
         (selection.steps, selection.targets, selection.component_files) = Default::default();
         selection.variables.retain(|name, _| !self.target.is_build_time(name));
+        selection.variables.values_mut().for_each(|value| *value = strip_value(value));
         selection
     }
 

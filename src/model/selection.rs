@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::choice::{Delivery, HostAccess, Runtime, UpdateCategory};
 use super::image_version::ImageVersion;
 use super::images::Images;
 use super::overrides::{Overrides, find_mirror};
-use super::url::{HttpUrl, ProxyUrl};
+use super::url::{HttpUrl, ProxyUrl, strip_value};
 use super::value::{
     Cidr, DnsName, FileName, ImageReference, Ipv4Address, KbId, NoProxy, Registry, Sha256, VolumePlugin,
 };
@@ -92,7 +92,7 @@ pub struct ImageDefinition {
     #[schemars(example = serde_json::json!({"containerd": "2.3.4"}))]
     pub components: BTreeMap<String, Version>,
     /// The target's variables. Secrets do not belong here: they come from the environment.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", serialize_with = "strip_variables")]
     #[schemars(example = serde_json::json!({"location": "westeurope"}))]
     pub variables: BTreeMap<String, Value>,
     /// Version of the image, part of its name; no part of the lock. Without it, the time of the build.
@@ -274,6 +274,14 @@ impl ImageDefinition {
             overrides: merge_maps(base.overrides, self.overrides),
         }
     }
+}
+
+/// Signed URLs of installation media are written without their query, like every other URL.
+fn strip_variables<S: Serializer>(
+    variables: &BTreeMap<String, Value>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(variables.iter().map(|(name, value)| (name, strip_value(value))))
 }
 
 fn join_lists(mut base: Vec<String>, more: Vec<String>) -> Vec<String> {

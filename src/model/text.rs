@@ -3,20 +3,28 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character ends a line, controls a terminal or changes the direction of the text.
+/// Whether a character ends a line, controls a terminal, changes the direction of the text, or is invisible.
 #[must_use]
 pub fn is_control(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
-        )
+    c.is_control() || is_invisible(c)
 }
 
-/// The first character that a value may not hold. Line ends are allowed where `lines` is set.
+/// Characters that a reviewer does not see: two texts that differ in them look alike.
+#[must_use]
+pub fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The first character that a value may not hold. Where `lines` is set, the text is prose: it may have line ends,
+/// and the joiners and selectors of emoji.
 #[must_use]
 pub fn find_control(text: &str, lines: bool) -> Option<char> {
-    text.chars().find(|c| is_control(*c) && !(lines && matches!(c, '\n' | '\r' | '\t')))
+    let is_prose =
+        |c: char| matches!(c, '\n' | '\r' | '\t' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    text.chars().find(|c| is_control(*c) && !(lines && is_prose(*c)))
 }
 
 /// The text for a terminal: control characters but line ends and tabs as `\u{1b}`.
@@ -68,6 +76,7 @@ mod tests {
             ("\u{1b}[2J\u{9b}2J", "\\u{1b}[2J\\u{9b}2J"),
             ("a\rb\0", "a\\u{d}b\\u{0}"),
             ("x\u{202e}y\u{2066}z\u{2028}", "x\\u{202e}y\\u{2066}z\\u{2028}"),
+            ("Micro\u{ad}soft\u{200b}\u{e0041}", "Micro\\u{ad}soft\\u{200b}\\u{e0041}"),
             ("grün’", "grün’"),
         ] {
             assert_eq!(escape_controls(text), expected);
@@ -82,5 +91,9 @@ mod tests {
         assert_eq!(find_control("a\nb", true), None);
         assert_eq!(find_control("a\0b", true), Some('\0'));
         assert_eq!(find_control("plain", false), None);
+        assert_eq!(find_control("a\u{200b}b", false), Some('\u{200b}'));
+        assert_eq!(find_control("a\u{200b}b", true), Some('\u{200b}'));
+        assert_eq!(find_control("\u{26a0}\u{fe0f}", false), Some('\u{fe0f}'));
+        assert_eq!(find_control("\u{26a0}\u{fe0f}", true), None);
     }
 }

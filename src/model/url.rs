@@ -99,6 +99,36 @@ fn is_secret_parameter(name: &str, value: &str) -> bool {
         || !PUBLIC_PARAMETERS.contains(&name.as_str()) && is_random(value)
 }
 
+/// Whether a query may hold a signature or a token: all that is not evidently none. Some servers divide queries at
+/// `;`, too.
+fn may_hold_secret(query: &str) -> bool {
+    query.split(';').any(|part| {
+        url::form_urlencoded::parse(part.as_bytes()).any(|(name, value)| {
+            let is_public = PUBLIC_PARAMETERS.contains(&name.to_ascii_lowercase().as_str());
+            is_secret_parameter(&name, &value)
+                || !is_plain_word(&name)
+                || !is_public && !value.split(',').all(is_plain_word)
+        })
+    })
+}
+
+/// Short words, numbers, dates and versions: `true`, `100`, `2026-01-31`, `v1.36.4`, `windows-amd64`.
+fn is_plain_word(text: &str) -> bool {
+    let is_plain = |part: &str| {
+        let digits = part.bytes().filter(u8::is_ascii_digit).count();
+        let short =
+            digits == 0 && part.len() <= 16 || digits == part.len() && digits <= 12 || part.len() <= 5;
+        short && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    text.len() <= 40 && text.split(['-', '_', '.', '+', ' ', '/', '{', '}']).all(is_plain)
+}
+
+/// Whether the authority of a text is the host as the parser reads it, and perhaps a port.
+fn is_written_host(authority: &str, host: &str) -> bool {
+    let written = authority.get(..host.len()).is_some_and(|written| written.eq_ignore_ascii_case(host));
+    written && matches!(authority.as_bytes().get(host.len()), None | Some(b':'))
+}
+
 impl HttpUrl {
     /// The URL with its whole query, for the request alone.
     #[must_use]
@@ -160,7 +190,8 @@ impl FromStr for HttpUrl {
             return refuse("expected `https://` and a host");
         }
         let Ok(url) = Url::parse(text) else { return refuse("expected `https://` and a host") };
-        if url.host_str().is_none_or(str::is_empty) || split_authority(text).is_empty() {
+        let host = url.host_str().unwrap_or_default();
+        if host.is_empty() || split_authority(text).is_empty() {
             return refuse("expected a host");
         }
         if !url.username().is_empty() || url.password().is_some() || split_authority(text).contains('@') {
@@ -169,7 +200,11 @@ impl FromStr for HttpUrl {
         if url.fragment().is_some() {
             return refuse("expected no fragment");
         }
-        let secret = url.query_pairs().any(|(name, value)| is_secret_parameter(&name, &value));
+        // `%67ithub.com`, `127.1`: the guest, Packer and a reviewer may read another host than this program does.
+        if !is_written_host(split_authority(text), host) {
+            return refuse("the host is written in a roundabout way");
+        }
+        let secret = url.query().is_some_and(may_hold_secret);
         let public = text.find('?').filter(|_| secret).unwrap_or(text.len());
         Ok(Self { text: text.to_owned(), public })
     }
@@ -239,6 +274,13 @@ pub fn strip_secrets(url: &str) -> String {
     }
 }
 
+/// A value as it is written and shown: of a URL, without a query that may be a secret.
+#[must_use]
+pub fn strip_value(value: &serde_json::Value) -> serde_json::Value {
+    let url = value.as_str().and_then(|text| text.parse::<HttpUrl>().ok());
+    url.map_or_else(|| value.clone(), |url| url.public_url().into())
+}
+
 /// The bytes of a text that are the user of a URL, or the value of a secret parameter.
 #[must_use]
 pub fn find_secret_parts(text: &str) -> Vec<Range<usize>> {
@@ -256,9 +298,9 @@ pub fn find_secret_parts(text: &str) -> Vec<Range<usize>> {
             parts.push(at + 3..at + 3 + user);
         }
     }
-    for (at, _) in text.match_indices(['?', '&']) {
+    for (at, _) in text.match_indices(['?', '&', ';']) {
         let Some((name, value)) = text[at + 1..].split_once('=') else { continue };
-        let value = &value[..value.find(|c| ends(c) || matches!(c, '&' | '#')).unwrap_or(value.len())];
+        let value = &value[..value.find(|c| ends(c) || matches!(c, '&' | '#' | ';')).unwrap_or(value.len())];
         let is_name =
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b));
         if is_name && !value.is_empty() && is_secret_parameter(name, value) {
@@ -401,6 +443,46 @@ mod tests {
     }
 
     #[test]
+    fn queries_are_secret_unless_they_are_plain() {
+        for (query, secret) in [
+            ("per_page=100", false),
+            ("api-version=2026-01-31", false),
+            ("raw=true&ref=release-1.36", false),
+            ("version={version}&arch=amd64", false),
+            ("sha=0123456789abcdefABCDEF012345", false),
+            ("a=1;sig=x", true),
+            ("%73ig=x", true),
+            ("st=Zq9s3cretVaL7uXk", true),
+            ("rlkey=a8f3k2l9q0x7", true),
+            ("Zq9s3cretVaL7uXk", true),
+            ("Zq9s3cretVaL7uXk=1", true),
+            ("hdnea=exp=1~acl=/*~hmac=abc", true),
+        ] {
+            let url: HttpUrl = format!("https://a.example/x?{query}").parse().expect(query);
+            assert_eq!(url.has_secret(), secret, "{query}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_written_as_they_are_read() {
+        for good in
+            ["https://A.example/x", "https://a.example:8443", "https://[::1]:80/x", "http://127.0.0.1?x=1"]
+        {
+            assert!(good.parse::<HttpUrl>().is_ok(), "{good}");
+        }
+        for bad in [
+            "https://github%2ecom/x",
+            "https://%67ithub.com/x",
+            "https://2130706433/x",
+            "https://0x7f.1/x",
+            "https://127.1/x",
+            "https://[0:0:0:0:0:0:0:1]/x",
+        ] {
+            assert!(bad.parse::<HttpUrl>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn texts_are_searched_for_secret_parts() {
         for (text, expected) in [
             ("proxy http://user:pa ss", vec![]),
@@ -414,6 +496,7 @@ mod tests {
                 vec!["s", "0123456789abcdefABCDEF012345"],
             ),
             ("https://a.example/x?version=1.36.4&ref=0123456789abcdefABCDEF012345", vec![]),
+            ("https://a.example/x?a=1;sig=aB%2B;b=2", vec!["aB%2B"]),
             ("is this key=value? no", vec![]),
         ] {
             let found: Vec<&str> = find_secret_parts(text).into_iter().map(|part| &text[part]).collect();

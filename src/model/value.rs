@@ -284,7 +284,11 @@ fn is_id(text: &str) -> bool {
 fn is_host_pattern(text: &str) -> bool {
     match text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(address) => address.parse::<Ipv6Addr>().is_ok_and(|parsed| parsed.to_string() == address),
-        None => is_subdomain(&text.strip_prefix("*.").unwrap_or(text).to_ascii_lowercase(), 253),
+        // `127.1` is read as 127.0.0.1: as a pattern it would fit no URL.
+        None => {
+            let name = text.strip_prefix("*.").unwrap_or(text).to_ascii_lowercase();
+            is_subdomain(&name, 253) && super::url::parse_host(&format!("https://{name}/")) == name
+        }
     }
 }
 
@@ -295,16 +299,19 @@ fn is_file_name(text: &str) -> bool {
 
 fn is_registry(text: &str) -> bool {
     let (host, port) = text.split_once(':').unwrap_or((text, "1"));
-    is_subdomain(&host.to_ascii_lowercase(), 253)
-        && port.parse::<u16>().is_ok_and(|port| port > 0)
-        && is_digits(port)
+    is_subdomain(host, 253) && port.parse::<u16>().is_ok_and(|port| port > 0) && is_digits(port)
 }
 
 /// `[registry/]name[:tag]@sha256:digest` with the characters of the distribution specification.
 fn is_image_reference(text: &str) -> bool {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:".contains(&byte);
     text.rsplit_once("@sha256:").is_some_and(|(name, digest)| {
+        // Only a tag has capitals: a policy that names `registry.example/*` means every spelling.
+        let path = name.rsplit_once('/').map_or(0, |(path, _)| path.len());
+        let tag = name[path..].find(':').map_or(name.len(), |at| path + at);
         name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && !name[..tag].bytes().any(|byte| byte.is_ascii_uppercase())
+            && !name.contains("//")
             && name.bytes().all(is_known)
             && digest.parse::<Sha256>().is_ok()
     })
@@ -361,7 +368,13 @@ mod tests {
             &format!("@sha256:{hex}"),
             &format!("a b@sha256:{hex}"),
         ]);
-        refused::<Registry>(&["", "a b", "https://docker.io", "docker.io:0", "x:99999", "x’y"]);
+        refused::<ImageReference>(&[
+            &format!("MCR.example/x@sha256:{hex}"),
+            &format!("mcr.example/X:1@sha256:{hex}"),
+            &format!("mcr.example//x:1@sha256:{hex}"),
+        ]);
+        assert!(format!("mcr.example/x:LTSC@sha256:{hex}").parse::<ImageReference>().is_ok());
+        refused::<Registry>(&["", "a b", "Docker.io", "https://docker.io", "docker.io:0", "x:99999", "x’y"]);
         refused::<ComponentName>(&["", "Kubelet", "a b", "../a", "a/b", ".a", "a.", "-a", "ä"]);
         refused::<StepId>(&["", "A", "a.b", "a/b", "010_x", "-a"]);
         refused::<HostPattern>(&[
@@ -376,6 +389,8 @@ mod tests {
             "*.[::1]",
             "a..b",
             "-a.example",
+            "a.example.",
+            "127.1",
         ]);
         for text in ["dl.k8s.io", "*.Example.com", "127.0.0.1", "[::1]", "localhost"] {
             assert!(text.parse::<HostPattern>().is_ok(), "{text}");

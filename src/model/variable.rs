@@ -138,6 +138,9 @@ pub struct Variable {
     /// Values that let the platform choose the base image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floating: Option<Floating>,
+    /// The variable with the SHA-256 of the file that this URL names, for a file that the platform downloads by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// Names the image that the build starts from: the lock records it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub base_image: bool,

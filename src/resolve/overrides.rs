@@ -25,6 +25,14 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
             let instead = "give `sha256` alone; the files come from `--scripts DIR`";
             refusals.push(refuse_override(key, "a guest script is named by its digest", instead));
         }
+        if let Some(header) = over.headers.keys().find(|name| !is_free_header(name)) {
+            let instead = "name a header such as `Authorization`";
+            refusals.push(refuse_override(
+                key,
+                &format!("`{header}` is not a header for credentials"),
+                instead,
+            ));
+        }
         if is_prefix(key) {
             let url = over.url.as_ref().map(HttpUrl::public_url).unwrap_or_default();
             if !key.ends_with('/') || !url.ends_with('/') {
@@ -43,6 +51,35 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
             }
         }
     }
+}
+
+/// Headers that say which bytes are asked for, of which host, and how they travel.
+const RESERVED_HEADERS: &[&str] = &[
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "expect",
+    "host",
+    "if-match",
+    "if-none-match",
+    "if-range",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "range",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Whether an override may set a header: a token of RFC 9110, section 5.6.2, that frames no message.
+fn is_free_header(name: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty()
+        && name.bytes().all(is_token)
+        && !RESERVED_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
 fn refuse_override(key: &str, reason: &str, instead: &str) -> Finding {

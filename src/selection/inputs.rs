@@ -5,6 +5,8 @@ mod key;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::acquire::check_tools;
 use crate::catalog::{Catalog, Trees};
 use crate::cli::{PolicyArgs, SelectionArgs};
@@ -190,6 +192,19 @@ impl<'a> From<&'a PolicyArgs> for NamedPolicy<'a> {
     }
 }
 
+/// A field without value is what a generator writes whose input was missing: it would demand nothing, silently.
+fn refuse_null(path: &Path, bytes: &[u8]) -> Result<()> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let fields: BTreeMap<String, Value> = serde_json::from_slice(bytes).unwrap_or_default();
+    match fields.iter().find(|(_, value)| value.is_null()) {
+        None => Ok(()),
+        Some((field, _)) => {
+            let message = format!("{}: `{field}` is `null`, which demands nothing", path.display());
+            Err(InputError::new(message, "give it a value, or remove the field").into())
+        }
+    }
+}
+
 /// What a policy can name: components, groups and programs of the catalog.
 fn list_names(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>> {
     let mut names = plan.known.clone();
@@ -217,8 +232,9 @@ pub fn read_policy(named: NamedPolicy<'_>) -> Result<Policy> {
         )
         .into()),
         Some(path) => {
-            let mut policy: Policy =
-                json::parse_json(&path.display().to_string(), &read_input("--policy", path)?)?;
+            let bytes = read_input("--policy", path)?;
+            let mut policy: Policy = json::parse_json(&path.display().to_string(), &bytes)?;
+            refuse_null(path, &bytes)?;
             if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
                 inline_key("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
                 if !key::is_content(roots) {

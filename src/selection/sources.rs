@@ -2,13 +2,16 @@
 
 mod steps;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::{OwnFile, Tree, sha256_hex};
+use crate::io::fs;
 use crate::model::selection::ImageDefinition;
 
 use super::{DefinedImage, DefinitionName, list_images, load_image, read_input_tree, read_trees};
@@ -23,22 +26,34 @@ struct Folder {
     path: PathBuf,
 }
 
-/// Folders of one kind: those of the definitions, then those of the flags.
+/// Folders of one kind: those of the definitions, then those of the flags. Flags are the operator's and may name any
+/// folder; a definition names those below its own.
 fn list_folders(
     flag: &'static str,
     images: &[DefinedImage],
     field: impl Fn(&ImageDefinition) -> &Vec<String>,
     given: &[PathBuf],
-) -> Vec<Folder> {
+) -> Result<Vec<Folder>> {
     let mut paths: Vec<PathBuf> = Vec::new();
-    let defined =
-        images.iter().flat_map(|image| field(&image.definition).iter().map(|path| image.folder().join(path)));
-    for path in defined.chain(given.iter().cloned()) {
-        if !paths.contains(&path) {
+    for image in images {
+        for name in field(&image.definition) {
+            let path = image.folder().join(name);
+            if !fs::is_below(image.folder(), Path::new(name)) {
+                let message = format!(
+                    "{}: the folder `{name}` does not lie below the folder of the definition",
+                    image.path.display()
+                );
+                let remedy =
+                    format!("move it there, or name it on the command line: `{flag} {}`", path.display());
+                return Err(InputError::new(message, remedy).into());
+            }
             paths.push(path);
         }
     }
-    paths.into_iter().map(|path| Folder { flag, path }).collect()
+    paths.extend(given.iter().cloned());
+    let mut seen = BTreeSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
+    Ok(paths.into_iter().map(|path| Folder { flag, path }).collect())
 }
 
 /// The named image. A verb that is about no image in particular gets what all of them bring.
@@ -56,17 +71,17 @@ fn find_images(name: DefinitionName<'_>) -> Result<Vec<DefinedImage>> {
 pub fn read_sources(sources: &SourceArgs, image: Option<DefinitionName<'_>>) -> Result<Trees> {
     let mut trees = read_trees(sources.manifests.as_deref())?;
     let images = image.map(find_images).transpose()?.unwrap_or_default();
-    for folder in list_folders("--targets", &images, |it| &it.targets, &sources.targets) {
+    for folder in list_folders("--targets", &images, |it| &it.targets, &sources.targets)? {
         let files = read_targets(&folder)?;
         // A target is its whole folder: no file of a built-in one remains.
         let is_replaced = |path: &str| folder_of(path).is_some_and(|name| has_folder(&files, name));
         trees.packer = trees.packer.lay_over(files.clone(), is_replaced);
     }
-    for folder in list_folders("--steps", &images, |it| &it.steps, &sources.steps) {
+    for folder in list_folders("--steps", &images, |it| &it.steps, &sources.steps)? {
         trees.provisioners = steps::lay_steps(trees.provisioners, &folder)?;
     }
     for folder in
-        list_folders("--component-files", &images, |it| &it.component_files, &sources.component_files)
+        list_folders("--component-files", &images, |it| &it.component_files, &sources.component_files)?
     {
         trees.catalog = trees.catalog.with_components(read_components(&folder)?);
     }
@@ -117,9 +132,25 @@ fn read_components(folder: &Folder) -> Result<OwnFiles> {
         if path.contains('/') || path.strip_suffix(".json").is_none() {
             return Err(refuse_file(folder, &path, "name component files as in `monitoring-agent.json`"));
         }
+        check_component_name(&path, &own)?;
         Ok((format!("components/{path}"), own))
     };
     files.into_iter().map(place).collect()
+}
+
+/// A component is found by the name of its file: one that calls itself otherwise would be judged by another name.
+fn check_component_name(path: &str, own: &OwnFile) -> Result<()> {
+    let content: Value = serde_json::from_slice(&own.bytes).unwrap_or_default();
+    let stem = path.trim_end_matches(".json");
+    match content["name"].as_str() {
+        Some(name) if name != stem => {
+            let message =
+                format!("{}: `name` is `{name}`, and must be that of the file, `{stem}`", own.label);
+            Err(InputError::new(message, "rename the file, or the component").into())
+        }
+        // Reading the component says what else is wrong.
+        _ => Ok(()),
+    }
 }
 
 fn refuse_file(folder: &Folder, path: &str, remedy: &str) -> Error {

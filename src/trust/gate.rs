@@ -181,7 +181,8 @@ fn check_subject(policy: &Policy, subject: &Subject<'_>, governed: bool, catalog
             findings.extend(check_anchors(policy, artifact, catalog));
             findings.extend(check_tool_bytes(policy, artifact, catalog));
         }
-    } else if matches!(subject.role, Role::Update | Role::VolumePlugin | Role::ContainerImage) {
+    } else if matches!(subject.role, Role::Update | Role::VolumePlugin | Role::ContainerImage | Role::Medium)
+    {
         findings.extend(check_stated_digest(policy, subject));
     } else if governed {
         findings.extend(check_own_code(policy, subject));

@@ -23,10 +23,21 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
             findings.push(report(&field, "it selects nothing", remedy));
         }
     }
+    if policy.name.trim().is_empty() {
+        findings.push(report(
+            "name",
+            "the policy has no name",
+            "name it: errors and lockfiles say which policy held",
+        ));
+    }
     findings.extend(find_repeated(policy));
     findings.extend(find_unknown("forbiddenComponents", &policy.forbidden_components, names));
-    let waived: Vec<String> = policy.waivers.iter().map(|waiver| waiver.component.clone()).collect();
-    findings.extend(find_unknown("waivers", &waived, names));
+    let waived = policy.waivers.iter().filter(|waiver| !names.contains(&waiver.component));
+    findings.extend(waived.map(|waiver| {
+        let close =
+            crate::model::names::format_suggestion(&waiver.component, names.iter().map(String::as_str));
+        report("waivers", &format!("no component is named `{}`", waiver.component), &close)
+    }));
     let lists = [
         ("allowedHosts", policy.allowed_hosts.as_ref().is_some_and(Vec::is_empty)),
         ("allowedPublishers", policy.allowed_publishers.as_ref().is_some_and(Vec::is_empty)),
@@ -47,7 +58,11 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
 /// Patterns without members. Files and images of a definition have names of their own: `KB…`,
 /// `VENDOR~DRIVER/FILE`, `REGISTRY/NAME`.
 fn find_unknown(field: &str, patterns: &[String], names: &[String]) -> Vec<Finding> {
-    let is_own = |pattern: &str| pattern.contains(['~', '/']) || pattern.starts_with("KB");
+    let is_update = |pattern: &str| {
+        let digits = pattern.strip_prefix("KB").map(|rest| rest.strip_suffix('*').unwrap_or(rest));
+        digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let is_own = |pattern: &str| pattern.contains(['~', '/']) || is_update(pattern);
     let unknown = patterns
         .iter()
         .filter(|pattern| !is_own(pattern) && !names.iter().any(|name| matches_pattern(pattern, name)));

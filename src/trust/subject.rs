@@ -4,11 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use crate::model::overrides::SCRIPTS;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
 use crate::model::url::{HttpUrl, parse_host};
 use crate::model::value::{FileDigest, Registry};
+use crate::model::variable::Variable;
 
 /// Where a subject's bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -218,6 +221,7 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
         let origin = if is_url { Origin::Url(text) } else { Origin::Platform(text) };
         Some(Subject::new(Role::BaseImage, &variable.name, origin))
     }));
+    subjects.extend(plan.target.variables.iter().filter_map(|variable| list_downloaded(plan, variable)));
     if let Some(packer) = &plan.packer {
         let title = format!("packer {}", packer.version);
         subjects.push(Subject { title, ..Subject::new(Role::BuildTool, "packer", Origin::Catalog) });
@@ -227,6 +231,16 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
         }));
     }
     subjects
+}
+
+/// What the platform downloads by itself: installation media, a disc with drivers.
+fn list_downloaded<'a>(plan: &Plan, variable: &Variable) -> Option<Subject<'a>> {
+    let text = |name: &str| plan.variables.get(name).and_then(Value::as_str);
+    let sha256 = text(variable.sha256.as_ref()?).and_then(|digest| digest.parse().ok());
+    let url: HttpUrl = text(&variable.name)?.parse().ok()?;
+    let origin = Origin::Url(url.public_url().to_owned());
+    let digests = sha256.map(FileDigest::Sha256).into_iter().collect();
+    Some(Subject { digests, ..Subject::new(Role::Medium, &variable.name, origin) })
 }
 
 /// Mirrors of registries that no image of the plan comes from: nodes ask them for what they pull later.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::guest::{AppliedStep, Guest};
 use crate::model::plan::{MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning};
 use crate::model::selection::ImageDefinition;
+use crate::model::url::strip_value;
 
 /// `imagegen plan --format json`
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -122,6 +123,7 @@ fn format_variables(text: &mut String, plan: &Plan) {
         let _ = writeln!(text, "  {name:<28} {value}");
     }
     for (name, value) in &plan.variables {
+        let value = strip_value(value);
         let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let _ = writeln!(text, "  {name:<28} {shown}");
     }

@@ -56,6 +56,10 @@ fn find_variable_flaw(target: &Target, variable: &Variable) -> Option<&'static s
     if variable.sensitive || !variable.environment.is_empty() {
         return Some("comes from the environment, so it must be `buildTime`");
     }
+    let is_url = variable.pattern.as_ref().is_some_and(|pattern| pattern.starts_with("^http"));
+    if is_url && !variable.lock_only && variable.sha256.is_none() {
+        return Some("names what the platform downloads, so `sha256` must name the variable with its digest");
+    }
     if variable.default_from.is_some_and(DefaultFrom::names_image) {
         return Some("names the image, so it must be `buildTime`");
     }

@@ -4,6 +4,8 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::model::names::format_suggestion;
+use crate::model::text::find_control;
+use crate::model::url::{HttpUrl, UrlError};
 use crate::model::variable::{Variable, VariableType};
 
 /// The value's type, and every limit that the descriptor gives.
@@ -37,7 +39,7 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
     if text.is_empty() {
         return Err("is empty".to_owned());
     }
-    if text.chars().any(char::is_control) {
+    if find_control(text, false).is_some() {
         return Err("holds a control character".to_owned());
     }
     if let Some(allowed) = &variable.one_of
@@ -49,6 +51,21 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
         && !Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
     {
         return Err(format!("is `{text}`, which does not match {pattern}"));
+    }
+    check_url(variable, text)
+}
+
+/// A URL has no user, and no query that would be written into a file.
+fn check_url(variable: &Variable, text: &str) -> Result<(), String> {
+    let lower = text.to_ascii_lowercase();
+    if !lower.starts_with("https://") && !lower.starts_with("http://") {
+        return Ok(());
+    }
+    let url: HttpUrl = text.parse().map_err(|error: UrlError| format!("is a wrong URL: {error}"))?;
+    if url.has_secret() && !variable.lock_only {
+        return Err(format!(
+            "is `{url}` with a query that may be a secret, and the workspace would hold it; use a URL without it"
+        ));
     }
     Ok(())
 }
