@@ -282,14 +282,12 @@ fn is_id(text: &str) -> bool {
 }
 
 fn is_host_pattern(text: &str) -> bool {
-    match text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        Some(address) => address.parse::<Ipv6Addr>().is_ok_and(|parsed| parsed.to_string() == address),
-        // `127.1` is read as 127.0.0.1: as a pattern it would fit no URL.
-        None => {
-            let name = text.strip_prefix("*.").unwrap_or(text).to_ascii_lowercase();
-            is_subdomain(&name, 253) && super::url::parse_host(&format!("https://{name}/")) == name
-        }
+    if let Some(address) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return address.parse::<Ipv6Addr>().is_ok_and(|parsed| parsed.to_string() == address);
     }
+    let name = text.strip_prefix("*.").unwrap_or(text).to_ascii_lowercase();
+    // `127.1` is read as 127.0.0.1: as a pattern it would fit no URL.
+    is_subdomain(&name, 253) && super::url::parse_host(&format!("https://{name}/")) == name
 }
 
 fn is_file_name(text: &str) -> bool {
