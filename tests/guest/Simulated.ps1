@@ -46,6 +46,7 @@ function Confirm-Simulation {
 function Step-Simulation {
     [CmdletBinding()]
     param([string] $Moment)
+    if ($Moment -eq 'minute') { Resume-Simulation }
     $trigger = @{ startup = 'startup'; minute = 'minutely'; day = 'daily' }[$Moment]
     $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
     if (-not $state.ContainsKey('tasks')) { return }
@@ -53,6 +54,20 @@ function Step-Simulation {
         $task = $state.tasks[$name]
         if (-not $task.enabled -or $task.trigger -ne $trigger) { continue }
         if ($null -eq (Get-Simulation -Area 'running' -Name $name)) { Start-Task -Name $name }
+    }
+}
+
+# What recovery actions do a minute after services ended with an error: they start those that are not disabled.
+function Resume-Simulation {
+    [CmdletBinding()]
+    param()
+    $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
+    if (-not $state.ContainsKey('recoveries')) { return }
+    foreach ($name in @($state.recoveries.Keys)) {
+        Set-Simulation -Area 'recoveries' -Name $name -Value $null
+        $config = Get-ServiceConfig -Name $name
+        if ($null -eq $config -or $config.startType -eq 'disabled') { continue }
+        Request-ServiceState -Name $name -State 'running'
     }
 }
 
@@ -380,7 +395,7 @@ function Set-ServiceFailureFlag {
 }
 
 # A service with the display name `hangs` stays pending, and one named `dies` ends while it starts; one that is
-# disabled does not start.
+# disabled does not start. The end of one with `stopsWithError` is a failure for its recovery actions.
 function Request-ServiceState {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
@@ -393,6 +408,13 @@ function Request-ServiceState {
     $end = @{ hangs = "$State pending"; dies = 'stopped' }[$config.displayName]
     if (-not $end) { $end = $State }
     Set-ServiceConfig -Name $Name -Change @{ state = $end }
+    if ($end -eq 'running') { Set-Simulation -Area 'recoveries' -Name $Name -Value $null }
+    if ($end -ne 'stopped' -or -not $config['stopsWithError']) { return }
+    $binary = Get-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActions'
+    if ($null -eq $binary) { return }
+    $failure = ConvertFrom-FailureAction -Hex $binary.data
+    $actions = @($failure.actions | ForEach-Object { $_.action })
+    if ($actions -contains 'restart') { Set-Simulation -Area 'recoveries' -Name $Name -Value 'due' }
 }
 
 # A service is started after those that it depends on, and stopped after those that depend on it.

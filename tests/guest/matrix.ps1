@@ -412,6 +412,36 @@ function Test-RefusedFact {
     Assert-Throw -Name 'without Defender there is nothing to ask' -Block { Get-DefenderExclusion -Kind 'path' }
 }
 
+# What shows itself later: after a restart, after a minute, after the image was generalised.
+function Test-LaterFact {
+    param([string] $Source)
+    $world = New-World -Source $Source
+    $due = Set-Feature -Name 'Later' -Installed $true
+    $before = Test-Feature -Name 'Later'
+    Restart-World -World $world
+    $holds = $due -and -not $before -and (Test-Feature -Name 'Later')
+    Assert-That -Name 'a feature is there after the restart that it asks for' -Holds $holds
+    New-ServiceEntry -Name 'one' -CommandLine 'C:\one.exe'
+    Set-ServiceFailure -Name 'one' -ResetSeconds 900 -Actions @(@{ action = 'restart'; delaySeconds = 60 })
+    Set-ServiceConfig -Name 'one' -Change @{ stopsWithError = $true }
+    $found = @(foreach ($start in 'manual', 'disabled') {
+        Set-ServiceStart -Name 'one' -StartType 'manual'
+        foreach ($state in 'running', 'running', 'stopped') { Request-ServiceState -Name 'one' -State $state }
+        Set-ServiceStart -Name 'one' -StartType $start
+        Step-Simulation -Moment 'minute'
+        $one = Get-ServiceConfig -Name 'one'
+        $one.state
+    })
+    $holds = $found[0] -eq 'running'
+    Assert-That -Name 'recovery actions start a service that stopped with an error' -Holds $holds -Detail $found
+    $holds = $found[1] -eq 'stopped'
+    Assert-That -Name 'recovery actions start no service that is disabled' -Holds $holds -Detail $found
+    Set-Simulation -Area 'users' -Name 'customer' -Value 'present'
+    Set-Simulation -Area 'administrators' -Name 'customer' -Value '500'
+    $holds = (Test-BuiltInAdministrator -Name 'customer') -and -not (Test-BuiltInAdministrator -Name 'packer')
+    Assert-That -Name 'the built-in administrator is one by its identifier' -Holds $holds
+}
+
 # When Task Scheduler starts something, and that it starts nothing again because it failed.
 function Test-TaskFact {
     param([string] $Source)

@@ -23,6 +23,9 @@ function New-NodeWorld {
         $null = [IO.Directory]::CreateDirectory("$world/C/$folder")
     }
     Set-Simulation -Area 'pages' -Name 'http://127.0.0.1:10248/healthz' -Value 'ok'
+    # The kubelet ends with an error when it is stopped, and would be started again a minute later.
+    Set-ServiceFailure -Name 'kubelet' -ResetSeconds 900 -Actions @(@{ action = 'restart'; delaySeconds = 60 })
+    Set-ServiceConfig -Name 'kubelet' -Change @{ stopsWithError = $true }
     $world
 }
 
@@ -188,6 +191,7 @@ function Test-NodeLife {
     Set-Simulation -Area 'endpoints' -Name 'e1' -Value @{ ID = 'e1'; Name = 'e1'; Type = 'L2Bridge' }
     [IO.File]::WriteAllText("$world/C/run/flannel/subnet.env", 'x')
     Assert-Run -Name 'a node is reset' -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 0
+    Step-Simulation -Moment 'minute'
     $left = @(Invoke-HostNetwork -Method 'GET' -Path '/networks' | ForEach-Object { $_.Name })
     Assert-That -Name 'networks of pods are gone' -Holds ($left -notcontains 'L2Bridge') -Detail $left
     Assert-That -Name 'networks of the runtime stay' -Holds ($left -contains 'NAT') -Detail $left

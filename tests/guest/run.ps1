@@ -325,8 +325,8 @@ function Restart-World {
         $service.state = 'stopped'
         if ($service.startType -in 'auto', 'delayed') { $service.state = 'running' }
     }
-    # Programs of tasks end with Windows.
-    $state.Remove('running')
+    # What Windows itself does not keep.
+    foreach ($area in 'running', 'recoveries') { $state.Remove($area) }
     [IO.File]::WriteAllText("$World/state.json", (ConvertTo-Json -InputObject $state -Depth 8))
     Step-Simulation -Moment 'startup'
 }
@@ -777,8 +777,9 @@ function Test-RenderedPlan {
 function Test-OwnPlan {
     param([string] $Source)
     $cases = 'WholeLife', 'Check', 'Drift', 'Download', 'LockedFile', 'Media', 'Member', 'ImageImport', 'Prepare',
-        'TimeLimit', 'Refusal', 'Signature', 'Fact', 'RefusedFact', 'TaskFact', 'Matrix', 'InstallLife',
-        'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'NodeNetwork', 'NodeProxy', 'Upgrade', 'Clone'
+        'TimeLimit', 'Refusal', 'Signature', 'Fact', 'RefusedFact', 'LaterFact', 'TaskFact', 'Matrix',
+        'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'NodeNetwork', 'NodeProxy',
+        'Upgrade', 'Clone'
     foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }
 }
 

@@ -256,6 +256,32 @@ fn the_suite_for_a_real_windows_uses_commands_of_5_1() {
     assert_none(&super::rules::commands(real, &known).into_iter().filter(wrong).collect::<Vec<_>>());
 }
 
+/// Facts of a node that a script reads and no template writes; under strict mode a missing one is an error.
+fn unknown_facts(script: &Script, template: &str) -> Vec<String> {
+    let known: Vec<&str> = template.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    let mut findings = Vec::new();
+    for node in script.kind("member_access") {
+        let text = script.of(node);
+        let Some((table, fact)) = text.split_once('.') else { continue };
+        if table.eq_ignore_ascii_case("$facts") && !fact.starts_with("Contains") && !known.contains(&fact) {
+            findings.push(script.finding(node, &format!("node.conf has no {fact}")));
+        }
+    }
+    findings
+}
+
+#[test]
+fn every_fact_that_a_node_reads_is_one_of_node_conf() {
+    let template = std::fs::read_to_string(root().join("provisioners/templates/node.conf")).unwrap();
+    let scripts = scripts_below("provisioners/node");
+    assert_none(&scripts.iter().flat_map(|script| unknown_facts(script, &template)).collect::<Vec<_>>());
+    let read =
+        |script: &Script| script.text.matches("$Facts.").count() + script.text.matches("$facts.").count();
+    assert!(scripts.iter().map(read).sum::<usize>() > 40);
+    let planted = Script::new("planted.ps1", "$x = \"$($Facts.config)\"\n$y = $facts.kubelt\n".to_owned());
+    assert_eq!(unknown_facts(&planted, &template).len(), 2);
+}
+
 fn guest_text(name: &str) -> String {
     std::fs::read_to_string(root().join("tests/guest").join(name)).unwrap()
 }
