@@ -1,7 +1,7 @@
 //! A node's life after its image is sealed: what a plan compares on a node, undoes at a reset and starts
 //! again after a restart, held against what others do to the machine (`life/changes.json`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use imagegen::catalog::Trees;
 use imagegen::guest::{collect_facts, format_plan};
@@ -13,6 +13,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::support::root;
+use crate::support::targets::{all_targets, image_targets};
+
+mod platforms;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -20,6 +23,8 @@ struct Life {
     #[expect(dead_code, reason = "for readers")]
     note: String,
     changes: Vec<Change>,
+    platforms: Vec<platforms::Platform>,
+    plugins: Vec<platforms::Plugin>,
     preflight: Preflight,
     stays: Vec<Stay>,
     long_running: Vec<LongRunning>,
@@ -31,6 +36,8 @@ struct Life {
 struct Change {
     stage: String,
     by: String,
+    #[serde(default)]
+    targets: Vec<String>,
     #[serde(default)]
     kubernetes: Vec<String>,
     #[serde(rename = "type")]
@@ -86,6 +93,9 @@ struct Node {
     later: Vec<String>,
     /// The platform renames the built-in administrator.
     renamed: bool,
+    target: String,
+    /// Of cloudbase-init, by class.
+    plugins: Vec<String>,
 }
 
 fn make_node(selection: &ImageDefinition, trees: &Trees) -> Option<Node> {
@@ -94,6 +104,8 @@ fn make_node(selection: &ImageDefinition, trees: &Trees) -> Option<Node> {
     let text: Value = serde_json::from_str(&format_plan(&guest.plan)).expect("a plan is JSON");
     Some(Node {
         renamed: plan.target.image().is_some_and(|image| image.platform.owns_administrator),
+        plugins: platforms::list_plugins(&plan.target),
+        target: plan.target.name.clone(),
         kubernetes: plan.kubernetes,
         resources: text["resources"].as_array().expect("resources").clone(),
         later: guest.later.iter().map(|it| it.path.clone()).collect(),
@@ -144,6 +156,7 @@ impl Change {
             value == "*" || value.as_str().is_some_and(|value| value.eq_ignore_ascii_case(found))
         };
         resource["type"] == self.kind.as_str()
+            && (self.targets.is_empty() || self.targets.contains(&node.target))
             && (self.kubernetes.is_empty() || self.kubernetes.iter().any(in_range))
             && self.identity.iter().all(same)
             && !properties[&self.property].is_null()
@@ -287,7 +300,8 @@ fn find_unwritable_volumes(_: &Life, node: &Node) -> Vec<String> {
 
 type LifeRule = fn(&Life, &Node) -> Vec<String>;
 
-const RULES: [LifeRule; 7] = [
+const RULES: [LifeRule; 8] = [
+    platforms::find_plugin_changes,
     find_compared_changes,
     find_demanded_accounts,
     find_build_leftovers,
@@ -312,7 +326,8 @@ fn select(target: &str, kubernetes: &str) -> ImageDefinition {
 #[test]
 fn every_selection_outlives_what_others_do() {
     let (life, trees) = (read_life(), read_trees(None).expect("the catalog"));
-    let mut seen = 0;
+    let targets: Vec<String> = all_targets().into_iter().map(|target| target.name).collect();
+    let (mut attempts, mut seen) = (0, BTreeMap::new());
     for (number, minor) in trees.catalog.kubernetes_minors().into_iter().enumerate() {
         let release = trees.catalog.load_kubernetes_line(minor).expect("line");
         for (at, access) in release.host_access.iter().enumerate() {
@@ -322,7 +337,9 @@ fn every_selection_outlives_what_others_do() {
                 for (step, cni) in trees.catalog.network_names().iter().enumerate().skip(turns % 3).step_by(3)
                 {
                     let windows = &release.windows[(at + turn + step) % release.windows.len()].value;
-                    let target = if (at + turn + step) % 4 == 0 { "host" } else { "azure" };
+                    // Each target meets each line and network somewhere.
+                    attempts += 1;
+                    let target = &targets[attempts % targets.len()];
                     let selection = ImageDefinition {
                         windows: Some(windows.clone()),
                         cni: Some(cni.clone()),
@@ -333,12 +350,13 @@ fn every_selection_outlives_what_others_do() {
                     let Some(node) = make_node(&selection, &trees) else { continue };
                     let found = apply_rules(&life, &node);
                     assert!(found.is_empty(), "{selection:?}:\n{}", found.join("\n"));
-                    seen += 1;
+                    *seen.entry(target).or_insert(0) += 1;
                 }
             }
         }
     }
-    assert!(seen > 100, "{seen}");
+    assert!(targets.iter().all(|target| seen.get(target).is_some_and(|count| *count > 5)), "{seen:?}");
+    assert!(seen.values().sum::<usize>() > 100, "{seen:?}");
 }
 
 fn with_node(node: &Node, edit: impl FnOnce(&mut Vec<Value>)) -> Node {
@@ -357,6 +375,7 @@ fn each_rule_finds_its_defect() {
     let (life, trees) = (read_life(), read_trees(None).expect("the catalog"));
     let make = |selection: ImageDefinition| make_node(&selection, &trees).expect("a plan");
     let old = make(select("azure", "1.31.14"));
+    let google = make(select("gcp", "1.36.4"));
     let docker = make(ImageDefinition { runtime: "docker".parse().ok(), ..select("azure", "1.20.0") });
     let services = ImageDefinition {
         host_access: "services".parse().ok(),
@@ -404,6 +423,15 @@ fn each_rule_finds_its_defect() {
         (
             "compared: \"kubernetes/kubelet-service-logged\" `commandLine`",
             set("kubernetes/kubelet-service-logged", "argumentsFile", Value::Null, &old),
+        ),
+        ("plugin: \"disk/system-volume\"", drop_field("scope", "disk/system-volume", &old)),
+        (
+            "plugin: nobody says what no.such.Plugin changes",
+            Node { plugins: vec!["no.such.Plugin".to_owned()], ..old.clone() },
+        ),
+        (
+            "compared: \"cloudbase-init/setup-complete-platform\"",
+            drop_field("scope", "cloudbase-init/setup-complete-platform", &google),
         ),
         ("account: ", set("firstboot/build-user", "ensure", json!("disabled"), &old)),
         ("build: nothing takes \"containerd/running\" back", forget("seal/containerd", &old)),
@@ -624,7 +652,9 @@ fn every_row_has_a_source() {
     let sources = sources.chain(life.stays.iter().map(|it| &it.source));
     for source in sources.chain(life.long_running.iter().map(|it| &it.source)) {
         let opens =
-            ["https://", "derived: ", "kubernetes/kubernetes@"].iter().any(|form| source.starts_with(form));
+            ["https://", "derived: ", "kubernetes/kubernetes@", "GoogleCloudPlatform/compute-image-windows@"]
+                .iter()
+                .any(|form| source.starts_with(form));
         assert!(opens, "{source}");
     }
 }
