@@ -19,7 +19,8 @@ pub(super) struct Platform {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plugin {
-    plugin: String,
+    #[serde(rename = "plugin")]
+    class: String,
     does: String,
     changes: Option<PluginChange>,
     source: String,
@@ -44,7 +45,7 @@ pub(super) fn list_plugins(target: &Target) -> Vec<String> {
 pub(super) fn find_plugin_changes(life: &Life, node: &Node) -> Vec<String> {
     let mut found = Vec::new();
     for name in &node.plugins {
-        let Some(plugin) = life.plugins.iter().find(|plugin| plugin.plugin == *name) else {
+        let Some(plugin) = life.plugins.iter().find(|plugin| plugin.class == *name) else {
             found.push(format!("plugin: nobody says what {name} changes"));
             continue;
         };
