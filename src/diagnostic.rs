@@ -61,7 +61,8 @@ impl ErrorClass {
             Self::Internal => "internal error, or the system refused an operation (permission, full disk)",
             Self::Usage => "the command line does not parse: unknown flag, missing or conflicting arguments",
             Self::Selection => {
-                "invalid or missing value: flag, image definition, overrides, policy, lockfile, catalog"
+                "invalid or missing value: flag, image definition, overrides, policy, lockfile, catalog, own steps or \
+                 targets"
             }
             Self::Fetch => "download failed",
             Self::Verification => "verification failed",

@@ -52,8 +52,9 @@ pub enum GuestError {
 }
 
 impl Classify for GuestError {
+    /// The built-in steps hold for every plan: what is wrong is a step of the user's, or what it lacks.
     fn class(&self) -> ErrorClass {
-        ErrorClass::Render
+        ErrorClass::Selection
     }
 }
 

@@ -80,8 +80,9 @@ pub enum RenderError {
 }
 
 impl Classify for RenderError {
+    /// The built-in targets and steps hold for every plan: what is wrong is a file of the user's.
     fn class(&self) -> ErrorClass {
-        ErrorClass::Render
+        if matches!(self, Self::Payload(_)) { ErrorClass::Render } else { ErrorClass::Selection }
     }
 
     fn remedies(&self) -> Vec<String> {

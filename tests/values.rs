@@ -225,7 +225,7 @@ fn a_step_or_component_of_a_wrong_form_is_named_with_file_and_path() {
         let step =
             serde_json::json!({ "id": id, "summary": "A test", "phase": "install", "resources": [resource] });
         let test = Test::new().file("s/905-own.json", &step.to_string());
-        test.line("plan --target host --k8s 1.36 --steps s").fails(6, &messages);
+        test.line("plan --target host --k8s 1.36 --steps s").fails(3, &messages);
     }
     let example =
         std::fs::read_to_string(root().join("provisioners/example/components/monitoring-agent.json"));
