@@ -92,6 +92,8 @@ pub enum LockError {
     Schema { file: String, found: String },
     #[error("{file} is stale:{}", format_changes(.moved))]
     Stale { file: String, moved: Vec<String> },
+    #[error("{file} was made with files of your own that are not here:{}", format_changes(.missing))]
+    OwnFiles { file: String, missing: Vec<String>, flags: Vec<String> },
     #[error("the lockfile {file} does not exist, but `{flag}` requires it")]
     Absent { file: String, flag: &'static str },
 }
@@ -108,8 +110,20 @@ impl Classify for LockError {
             }
             Self::Absent { .. } => vec!["run `imagegen lock` first".to_owned()],
             Self::Schema { .. } => vec!["run `imagegen lock` to write a new one".to_owned()],
+            Self::OwnFiles { flags, .. } => flags.clone(),
             Self::Json(_) => Vec::new(),
         }
+    }
+}
+
+/// The flag that brings an own file, and the file as its folder has it.
+fn describe_own_file(path: &str) -> (&'static str, &str) {
+    let (kind, rest) = path.split_once('/').unwrap_or_default();
+    match kind {
+        "targets" => ("--targets", rest),
+        "components" => ("--component-files", rest),
+        "templates" => ("--steps", path),
+        _ => ("--steps", rest),
     }
 }
 
@@ -265,6 +279,26 @@ impl Lock {
             return Err(LockError::Schema { file: file.to_owned(), found: head.schema });
         }
         Ok(json::parse_json(file, bytes)?)
+    }
+
+    /// Refuses a lock whose files of the user's own are not given: without them nothing can be computed again.
+    ///
+    /// # Errors
+    /// The files, and the flags that bring them.
+    pub fn require_own_files(&self, file: &str, own: &BTreeMap<String, String>) -> Result<(), LockError> {
+        let missing: Vec<&String> = self.own_files.keys().filter(|path| !own.contains_key(*path)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut flags: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (flag, name) in missing.iter().map(|path| describe_own_file(path)) {
+            flags.entry(flag).or_default().push(name);
+        }
+        let flags = flags
+            .into_iter()
+            .map(|(flag, names)| format!("add `{flag} DIR` with the folder that holds {}", names.join(", ")));
+        let missing = missing.iter().map(|path| format!("{path} (SHA-256 {})", self.own_files[*path]));
+        Err(LockError::OwnFiles { file: file.to_owned(), missing: missing.collect(), flags: flags.collect() })
     }
 
     /// Refuses a lock that was made from something else than `plan`.

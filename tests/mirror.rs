@@ -65,3 +65,21 @@ fn a_publisher_who_contradicts_himself_is_not_believed() {
     );
     assert_eq!(site.requests(), asked);
 }
+
+/// What a publisher declares and nobody asked for is said; what was asked for is not.
+#[test]
+fn declared_proofs_that_were_not_asked_for_are_named() {
+    let Some(mut site) = Site::new() else { return };
+    site.stock(NEW);
+    let declared = "kube-log-runner 1.36.4: ";
+    let plan = crate::support::Test::new().line("plan").line(NEW).succeeds().stdout;
+    assert!(plan.contains("Declared proofs that were not asked for"), "{plan}");
+    let lock = site.succeeds(&format!("lock {NEW}")).stdout;
+    assert!(lock.contains("`--prove` asks for these declared proofs, too:"), "{lock}");
+    assert!(!lock.contains(declared), "it was proven since nobody pins it: {lock}");
+    let said = site.run("verify imagegen.lock.json").stdout;
+    assert!(
+        said.contains("not asked for: ") && !said.contains(&format!("not asked for: {declared}")),
+        "{said}"
+    );
+}

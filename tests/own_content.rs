@@ -272,12 +272,12 @@ fn a_broken_target_of_the_user_is_a_wrong_input() {
                 let name = path.rsplit('/').next().expect("name");
                 let good = content(path);
                 let half = good.char_indices().nth(good.chars().count() / 2).expect("middle").0;
-                let text = match damage {
+                let damaged = match damage {
                     _ if path != broken => good.as_str(),
                     "half" => &good[..half],
                     other => other,
                 };
-                test = test.file(&format!("t/own/{name}"), text);
+                test = test.file(&format!("t/own/{name}"), damaged);
             }
             let ran = test.run();
             // HCL is Packer's: half of it is a template like any other. `catalog lint` alone reads the fields.
@@ -285,4 +285,37 @@ fn a_broken_target_of_the_user_is_a_wrong_input() {
             assert!(ran.code == Some(3) || hcl && ran.code == Some(0), "{broken} `{damage}`: {ran:?}");
         }
     }
+}
+
+/// Who verifies needs the same files: the error names them and the flags that bring them.
+#[test]
+fn a_workspace_of_own_files_is_verified_with_them() {
+    let test = example();
+    test.prints("build --no-bake --out o");
+    let workspace = test.folder.join("o").display().to_string();
+    let lock = format!("{workspace}/imagegen.lock.json");
+    let steps = test.folder.join("steps").display().to_string();
+    let components = test.folder.join("components").display().to_string();
+    let said = [
+        "was made with files of your own that are not here",
+        "steps/905-monitoring-agent.json (SHA-256 ",
+        "add `--component-files DIR` with the folder that holds monitoring-agent.json",
+        "add `--steps DIR` with the folder that holds corporate-root.pem, monitoring-agent/agent.yaml, 035-corporate-root.json",
+    ];
+    Test::new().line("verify").args([workspace.as_str()]).fails(3, &said);
+    Test::new().line("plan --locked --lock").args([lock.as_str()]).fails(3, &said);
+    let verify = |steps: &str| {
+        Test::new().line("verify").args([
+            workspace.as_str(),
+            "--steps",
+            steps,
+            "--component-files",
+            &components,
+        ])
+    };
+    verify(&steps).succeeds();
+    // Other files under the same names are a difference.
+    std::fs::write(test.folder.join("steps/monitoring-agent/agent.yaml"), "interval: 1s\n").expect("file");
+    let ran = verify(&steps).fails(5, &["proofs failed"]);
+    assert!(ran.stdout.contains("ownFiles.files/monitoring-agent/agent.yaml"), "{}", ran.stdout);
 }

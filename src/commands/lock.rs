@@ -8,6 +8,7 @@ use crate::acquire::{
 use crate::cli::{LockArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::lock::PinnedPlan;
+use crate::model::plan::format_unasked;
 use crate::model::version::Version;
 use crate::selection::{
     apply_policy, check_lock_path, complete_for_lock, lock_path, predict_machine, read_definition,
@@ -60,7 +61,11 @@ pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer)
     plan.warnings.iter().for_each(|warning| printer.print_warning(&warning.message));
     printer.print_result(lock, || {
         let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
-        format!("{}: {pinned} of {} artifacts pinned\n", path.display(), lock.artifacts.len())
+        let unasked = format_unasked(lock.artifacts.iter());
+        let hint = if unasked.is_empty() { "" } else { "; `--prove` asks for these declared proofs, too:" };
+        let first =
+            format!("{}: {pinned} of {} artifacts pinned{hint}\n", path.display(), lock.artifacts.len());
+        std::iter::once(first).chain(unasked.iter().map(|line| format!("  {line}\n"))).collect()
     })
 }
 

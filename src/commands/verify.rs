@@ -30,6 +30,7 @@ fn format_whole(output: &WholeOutput) -> String {
     let recorded = output.recorded.iter().map(|proof| format!("recorded only: {}\n", format_proof(proof)));
     proofs
         .chain(recorded)
+        .chain(output.unasked.iter().map(|line| format!("not asked for: {line}\n")))
         .chain(output.unpinned.iter().map(|artifact| format!("{:<21} {artifact}\n", "unpinned")))
         .collect()
 }

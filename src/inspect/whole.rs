@@ -21,6 +21,7 @@ use crate::io::{clock, fs};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json;
+use crate::model::plan::format_unasked;
 use crate::model::program::ProgramVersion;
 use crate::model::resource::ArchiveFormat;
 use crate::render::{self, Workspace};
@@ -45,6 +46,8 @@ pub struct WholeOutput {
     /// What the lock says to have been proven when it was written. Nothing of it was checked.
     pub recorded: Vec<Evidence>,
     pub unpinned: Vec<String>,
+    /// Declared proofs of which the lock has no record.
+    pub unasked: Vec<String>,
 }
 
 impl WholeOutput {
@@ -102,6 +105,7 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
     let file = format!("{name}/{LOCK}");
     let bytes = fs::read_file(&folder.join(LOCK))?;
     let lock = Lock::decode(&file, &bytes)?;
+    lock.require_own_files(&file, &trees.own_files)?;
     // A policy that cannot be read is the user's mistake and no property of the workspace.
     read_policy(review.policy)?;
     let mut found = Vec::new();
@@ -143,7 +147,9 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
             }
         }
     }
-    Ok(WholeOutput { name, evidence: found, recorded: Vec::new(), unpinned: lock.unpinned_artifacts() })
+    let unpinned = lock.unpinned_artifacts();
+    let unasked = format_unasked(lock.artifacts.iter());
+    Ok(WholeOutput { name, evidence: found, recorded: Vec::new(), unpinned, unasked })
 }
 
 const LOCK: &str = "imagegen.lock.json";
@@ -339,5 +345,7 @@ fn inspect_lock(
         recorded.extend(artifact.evidence.iter().filter(other).cloned());
         found.extend(again);
     }
-    Ok(WholeOutput { name: name.to_owned(), evidence: found, recorded, unpinned: lock.unpinned_artifacts() })
+    let unpinned = lock.unpinned_artifacts();
+    let unasked = format_unasked(lock.artifacts.iter());
+    Ok(WholeOutput { name: name.to_owned(), evidence: found, recorded, unpinned, unasked })
 }

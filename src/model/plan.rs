@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::choice::{Delivery, HostAccess, Runtime};
 use super::component::{Authenticode, ChecksumFile, Confidence, Member, PayloadKind, Signature};
-use super::evidence::Evidence;
+use super::evidence::{Evidence, ProofKind};
 use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
 use super::pod_network::PodNetwork;
@@ -199,11 +199,34 @@ pub struct PlannedArtifact {
     pub purl: String,
 }
 
+/// Declared proofs that nobody asked for, one artifact a line.
+pub fn format_unasked<'a>(artifacts: impl Iterator<Item = &'a PlannedArtifact>) -> Vec<String> {
+    let unasked = artifacts.map(|artifact| (artifact.title(), artifact.list_unasked()));
+    let named = |kinds: &[ProofKind]| kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+    unasked
+        .filter(|(_, kinds)| !kinds.is_empty())
+        .map(|(title, kinds)| format!("{title}: {}", named(&kinds)))
+        .collect()
+}
+
 impl PlannedArtifact {
     /// Component and version, as messages name it.
     #[must_use]
     pub fn title(&self) -> String {
         format!("{} {}", self.component, self.version)
+    }
+
+    /// Proofs that are declared and of which there is no evidence: nobody asked for them.
+    #[must_use]
+    pub fn list_unasked(&self) -> Vec<ProofKind> {
+        let checksums = self.checksums.iter().map(|_| ProofKind::ChecksumFile);
+        let signatures = self.signatures.iter().map(|signature| signature.kind.proof_kind());
+        let inner = self.authenticode.iter().map(|_| ProofKind::Authenticode);
+        let mut kinds: Vec<ProofKind> = checksums.chain(signatures).chain(inner).collect();
+        kinds.retain(|kind| !self.evidence.iter().any(|proof| proof.proof == *kind));
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     #[must_use]

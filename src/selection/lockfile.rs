@@ -125,6 +125,9 @@ pub fn resolve_locked_definition(
     if let (None, Some(flag), false) = (&locked, flag, lock.ignore_lock) {
         return Err(LockError::Absent { file, flag }.into());
     }
+    if let (Some(locked), Some(_)) = (&locked, flag) {
+        locked.require_own_files(&file, &trees.own_files)?;
+    }
     let definition = complete_from_lock(definition.clone(), locked.as_ref());
     let resolve = |updated| -> Result<(Plan, Policy)> {
         let mut plan = resolve_updated_plan(&definition, trees, updated)?;

@@ -49,6 +49,7 @@ pub fn resolve_lock_of_build(
     absent: PolicyOfLock,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
+    locked.require_own_files(file, &trees.own_files)?;
     let mut definition = locked.selection.clone();
     if let Some(name) = definition.target.as_deref().filter(|_| !values.is_empty()) {
         let target = load_target(&trees.packer, name)?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::guest::{AppliedStep, Guest};
-use crate::model::plan::{MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning};
+use crate::model::plan::{MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning, format_unasked};
 use crate::model::selection::ImageDefinition;
 use crate::model::url::strip_value;
 
@@ -63,6 +63,7 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
         let _ = writeln!(text, "Packer {}, plugin {} {}", packer.version, plugin.name, plugin.version);
     }
     format_components(&mut text, plan);
+    format_unproven(&mut text, plan);
     format_variables(&mut text, plan);
     text.push_str("\nSteps\n");
     for step in guest.steps.iter().filter(|step| step.resources > 0) {
@@ -109,6 +110,19 @@ fn format_components(text: &mut String, plan: &Plan) {
             let _ = writeln!(text, "{}", line.trim_end());
         }
         let _ = writeln!(text, "    {}", group.reason);
+    }
+}
+
+/// A digest pins these artifacts; what their publishers declare beside it was not asked for.
+fn format_unproven(text: &mut String, plan: &Plan) {
+    let pinned = plan.artifacts().filter(|artifact| artifact.is_pinned());
+    let unasked = format_unasked(pinned);
+    if unasked.is_empty() {
+        return;
+    }
+    text.push_str("\nDeclared proofs that were not asked for (`imagegen lock --prove` asks for them)\n");
+    for line in unasked {
+        let _ = writeln!(text, "  {line}");
     }
 }
 
