@@ -281,7 +281,7 @@ fn a_broken_target_of_the_user_is_a_wrong_input() {
             }
             let ran = test.run();
             // HCL is Packer's: half of it is a template like any other. `catalog lint` alone reads the fields.
-            let hcl = broken.ends_with(".hcl") || broken.ends_with("fields.json");
+            let hcl = broken.contains(".pkr.") || broken.ends_with("fields.json");
             assert!(ran.code == Some(3) || hcl && ran.code == Some(0), "{broken} `{damage}`: {ran:?}");
         }
     }
