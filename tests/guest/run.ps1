@@ -10,8 +10,8 @@ Each check is a line, `ok: NAME` or `FAILED: NAME`. A case that throws is a fail
 Exit codes: 0 every check passed, 1 one failed or there was none.
 
 .PARAMETER Plan
-A rendered guest-plan.json, or a folder of plans: their lives are played, and nothing else. Without it, plan.json
-beside this script, which has every type, and all cases.
+A rendered guest-plan.json, its workspace, or a folder of plans: their lives are played, and nothing else. Without
+it, plan.json beside this script, which has every type, and all cases.
 
 .PARAMETER Provisioners
 The folder with engine and resources.
@@ -39,7 +39,9 @@ $plans = @()
 if ($Plan) {
     $Plan = $given.GetUnresolvedProviderPathFromPSPath($Plan)
     $plans = @($Plan)
-    if ([IO.Directory]::Exists($Plan)) {
+    if ([IO.File]::Exists("$Plan/guest-plan.json")) {
+        $plans = @("$Plan/guest-plan.json")
+    } elseif ([IO.Directory]::Exists($Plan)) {
         $plans = @([IO.Directory]::GetFiles($Plan, '*.json') | Sort-Object)
     }
 }

@@ -6,7 +6,9 @@ use walkdir::WalkDir;
 use super::assert_none;
 use super::rules::syntax;
 use super::script::{Script, known, root, scripts_below};
-use super::traps::{collisions, defaults, drives, loads, members, preferences, quoted_values, visibility};
+use super::traps::{
+    collisions, defaults, drives, leaks, loads, members, preferences, quoted_values, visibility,
+};
 use crate::support::Test;
 
 const FOLDERS: [&str; 4] = ["provisioners", "tests/guest", "manifests/cluster", "packer"];
@@ -121,7 +123,7 @@ fn no_script_has_a_trap_of_5_1() {
     let check = |script: &Script| {
         let loaded = loads(script, &scripts);
         let all = [drives(script), defaults(script), collisions(script, &loaded)];
-        [all.concat(), members(script), preferences(script, &known)].concat()
+        [all.concat(), members(script), preferences(script, &known), leaks(script, &known)].concat()
     };
     assert_none(&scripts.iter().flat_map(check).collect::<Vec<_>>());
 }
@@ -200,6 +202,13 @@ fn each_trap_is_found() {
         ("$x = Get-HnsNetwork\n", "needs -ErrorAction Stop"),
         ("$Task = 1\n", "at script level"),
         ("foreach ($task in 1, 2) { $task }\n", "at script level"),
+        ("function Get-Two {\n    $all.Add(1)\n    $all\n}\n", "Add gives something"),
+        ("function Get-Two {\n    [IO.Directory]::CreateDirectory('x')\n    2\n}\n", "gives something"),
+        ("function Get-Two {\n    New-Item -Path 'x'\n    2\n}\n", "New-Item gives something"),
+        (
+            "function Get-Two {\n    if ($a) {\n        $p.WaitForExit(1)\n        2\n    }\n}\n",
+            "WaitForExit gives",
+        ),
     ];
     let good = "$x = \"$env:A ${path}: $script:Task $a::b $(Get-Thing)\"\n$script:Task = 'x'\n\
                 function Get-Thing {\n    $task = 1\n    @(Get-Thing).Count + $task\n}\n\
@@ -208,7 +217,7 @@ fn each_trap_is_found() {
     let check = |text: &str| {
         let script = Script::new("planted.ps1", text.to_owned());
         let all = [drives(&script), collisions(&script, &[&script]), members(&script)];
-        [all.concat(), defaults(&script), preferences(&script, &known)].concat()
+        [all.concat(), defaults(&script), preferences(&script, &known), leaks(&script, &known)].concat()
     };
     assert_none(&check(good));
     for (defect, expected) in table {

@@ -166,6 +166,66 @@ pub(super) fn preferences(script: &Script, known: &Known) -> Vec<String> {
     findings
 }
 
+/// Methods that give nothing. `Add` and `Remove` of some lists do give something.
+const VOID: [&str; 26] = [
+    "AppendAllText",
+    "AppendChar",
+    "Close",
+    "Copy",
+    "CopyTo",
+    "CreateFromDirectory",
+    "Delete",
+    "DeleteValue",
+    "Dispose",
+    "ExtractToDirectory",
+    "ExtractToFile",
+    "HNSCall",
+    "Kill",
+    "Move",
+    "MoveFile",
+    "Open",
+    "Reverse",
+    "SetAttributes",
+    "SetCurrentDirectory",
+    "SetLastWriteTimeUtc",
+    "SetSecurityDescriptorSddlForm",
+    "Start",
+    "Write",
+    "WriteAllBytes",
+    "WriteAllText",
+    "WriteLine",
+];
+
+/// What a statement gives and nobody takes is given by its function, before what it should give.
+pub(super) fn leaks(script: &Script, known: &Known) -> Vec<String> {
+    let same = |one: Node, other: Node| one.byte_range() == other.byte_range();
+    let mut findings = Vec::new();
+    for node in script.nodes().into_iter().filter(|node| in_function(*node)) {
+        let name = match node.kind() {
+            "invokation_expression" => child(node, "member_name").map(|name| script.of(name)),
+            "command" => child(node, "command_name").map(|name| script.of(name)),
+            _ => None,
+        };
+        let gives = |name: &&str| match node.kind() {
+            "command" => {
+                let makes = name.starts_with("New-") || name.starts_with("Register-");
+                makes && known.commands.contains_key(&name.to_lowercase())
+            }
+            _ => !VOID.contains(name),
+        };
+        let Some(name) = name.filter(gives) else { continue };
+        let mut whole = node;
+        while let Some(parent) = whole.parent().filter(|parent| same(*parent, node)) {
+            whole = parent;
+        }
+        let within = whole.parent().is_some_and(|parent| parent.kind() == "statement_list");
+        if within && whole.next_named_sibling().is_some() {
+            findings.push(script.finding(node, &format!("{name} gives something that nobody takes")));
+        }
+    }
+    findings
+}
+
 /// The script and what it loads by dot, itself included.
 pub(super) fn loads<'a>(script: &'a Script, scripts: &'a [Script]) -> Vec<&'a Script> {
     let mut found = vec![script];
