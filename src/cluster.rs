@@ -188,7 +188,7 @@ fn choose_files<'a>(
             let instead = file.instead.clone().unwrap_or_default();
             problems.push(Finding::new(
                 "extra-impossible",
-                format!("there is no `{needs}` for this cluster"),
+                format!("`{needs}` is not available for this cluster"),
                 instead,
             ));
         }

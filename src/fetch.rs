@@ -262,7 +262,7 @@ impl Fetcher {
             tokio::select! {
                 outcome = download.run() => outcome.map_err(failed),
                 () = tokio::time::sleep(deadline) => {
-                    let message = format!("it has not come within {} s", deadline.as_secs_f32());
+                    let message = format!("it did not arrive within {} s", deadline.as_secs_f32());
                     Err(failed(HttpError::new("deadline", request.url.public_url(), message).into()))
                 }
                 _ = interrupted.wait_for(|interrupted| *interrupted) => Err(failed(FetchFailure::Interrupted)),

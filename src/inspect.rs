@@ -261,10 +261,8 @@ impl Job<'_> {
         ];
         match given.iter().find(|(name, given)| *given && !used.contains(name)) {
             Some((name, _)) => Err(meaningless(
-                format!(
-                    "`{name}` has no meaning beside the other proofs, and nothing was checked against it"
-                ),
-                "name the `--signature` or `--bundle` that it belongs to, or leave it out",
+                format!("`{name}` has no effect with the other proofs; no proof was checked against it"),
+                "name the `--signature` or `--bundle` that it belongs to, or remove it",
             )),
             None => Ok(()),
         }
@@ -381,7 +379,7 @@ fn proven(detail: &str) -> Proven {
 fn compare_digest(algorithm: &str, wanted: &str, actual: &str) -> Result<Proven, ProofError> {
     let hex = wanted.len() == actual.len() && wanted.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !hex {
-        let message = format!("`{wanted}` is no {algorithm} of {} hexadecimal digits", actual.len());
+        let message = format!("`{wanted}` is not a {algorithm} of {} hexadecimal digits", actual.len());
         return Err(ProofError::new("digest-malformed", message));
     }
     if wanted.eq_ignore_ascii_case(actual) {

@@ -149,7 +149,7 @@ pub fn build_join_data(
     let mut warnings = check::list_warnings(&node);
     warnings.extend(userdata::check_size(&content));
     if form == Form::Kubeadm && secrets.kubeconfig.is_some() {
-        warnings.push(format!("the discovery kubeconfig has to stand at {} on the node", places.discovery));
+        warnings.push(format!("the discovery kubeconfig must be at {} on the node", places.discovery));
     }
     Ok(JoinData { api_version: format!("{}/{api}", config::GROUP), content, warnings })
 }

@@ -163,7 +163,7 @@ impl Classify for NotAdmitted {
     }
 
     fn remedies(&self) -> Vec<String> {
-        vec!["run `imagegen lock` under the policy, and use the lock that it writes".to_owned()]
+        vec!["run `imagegen lock` with the policy, and use the lockfile that it writes".to_owned()]
     }
 }
 

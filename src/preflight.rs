@@ -153,7 +153,7 @@ fn check_lock(args: &DoctorArgs, default: &Path, plan: &mut Plan, checks: &mut C
     let file = path.display().to_string();
     let again = "run `imagegen lock` with the same flags, or use `--ignore-lock`";
     if args.lock.ignore_lock {
-        return checks.ok("lockfile", "not read, as told");
+        return checks.ok("lockfile", "not read, because of `--ignore-lock`");
     }
     match fs::read_if_exists(&path) {
         Err(error) => checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again),
@@ -165,7 +165,7 @@ fn check_lock(args: &DoctorArgs, default: &Path, plan: &mut Plan, checks: &mut C
                 "run `imagegen lock` first",
             );
         }
-        Ok(None) => checks.warning("lockfile", "none: every build resolves anew"),
+        Ok(None) => checks.warning("lockfile", "no lockfile: every build resolves again"),
         Ok(Some(bytes)) => {
             let locked =
                 Lock::decode(&file, &bytes).and_then(|lock| lock.check_fresh(&file, plan).map(|()| lock));
@@ -202,7 +202,7 @@ fn check_packer(args: &DoctorArgs, plan: &Plan, trees: &Trees, store: Option<&St
                 ErrorClass::Packer,
                 &name,
                 format!("{version} is not published for this machine"),
-                "name a Packer of your own by `--packer PATH`",
+                "give the path of your own Packer with `--packer PATH`",
             ),
             (Ok(tool), Some(store)) if in_store(store, &tool) => {
                 checks.ok(&name, format!("{version} is in the store"));
@@ -308,7 +308,7 @@ fn check_store<'a>(store: Option<&'a Store>, checks: &mut Checks) -> Option<&'a 
             ErrorClass::Selection,
             "store",
             "there is no home directory",
-            "name a directory by `--store DIR`",
+            "choose a directory with `--store DIR`",
         );
         return None;
     };
@@ -320,7 +320,7 @@ fn check_store<'a>(store: Option<&'a Store>, checks: &mut Checks) -> Option<&'a 
             ErrorClass::Internal,
             "store",
             format!("{place} cannot be written"),
-            "name another by `--store DIR`",
+            "choose another directory with `--store DIR`",
         );
     }
     Some(store)
@@ -331,7 +331,7 @@ fn check_disk(store: &Store, absent: &[&PlannedArtifact], checks: &mut Checks) {
     let needed: u64 = absent.iter().filter_map(|artifact| artifact.size).sum();
     let unknown = absent.iter().filter(|artifact| artifact.size.is_none()).count();
     let Some(free) = fs::free(store.root()) else {
-        return checks.warning("disk", "the system does not say how much is free");
+        return checks.warning("disk", "the free space is unknown");
     };
     if free < needed {
         let detail = format!("{} MiB free, {} MiB needed", free >> 20, needed >> 20);
@@ -339,7 +339,7 @@ fn check_disk(store: &Store, absent: &[&PlannedArtifact], checks: &mut Checks) {
             ErrorClass::Internal,
             "disk",
             detail,
-            "free space, or name another `--store DIR`",
+            "free space, or choose another directory with `--store DIR`",
         );
     }
     let need = match (absent.len(), unknown) {
@@ -377,7 +377,7 @@ fn check_host(args: &DoctorArgs, checks: &mut Checks) {
             Ok(_) => checks.missing(
                 ErrorClass::Selection,
                 "--ca-file",
-                format!("{name} holds no certificate"),
+                format!("{name} contains no certificate"),
                 "give it in PEM",
             ),
             Err(error) => {
@@ -389,7 +389,7 @@ fn check_host(args: &DoctorArgs, checks: &mut Checks) {
         checks.missing(
             ErrorClass::Internal,
             "clock",
-            "is before 2026: signatures would not hold",
+            "is before 2026: signatures would not verify",
             "set the machine's clock",
         );
     } else {

@@ -75,7 +75,7 @@ pub enum RenderError {
     Template { file: String, message: String },
     #[error("payload.zip: {0}")]
     Payload(#[from] zip::result::ZipError),
-    #[error("the predicted machine could not work:{}", format_findings(.0))]
+    #[error("the predicted machine does not work:{}", format_findings(.0))]
     Machine(Vec<Finding>),
 }
 

@@ -44,7 +44,7 @@ pub struct ScriptList {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("{folder} does not hold the guest scripts of this program:{}", format_findings(.findings))]
+#[error("{folder} does not contain the guest scripts of this version:{}", format_findings(.findings))]
 pub struct ForeignScripts {
     pub folder: String,
     pub findings: Vec<Finding>,
@@ -106,13 +106,13 @@ pub fn accept_scripts(
             find(
                 path,
                 "script-unknown",
-                "an override names it, but there is no guest script of this name".to_owned(),
+                "an override names it, but imagegen has no guest script of this name".to_owned(),
             );
         }
     }
     for (path, bytes) in &own {
         match known.get(path) {
-            None => find(path, "script-unknown", "there is no guest script of this name".to_owned()),
+            None => find(path, "script-unknown", "imagegen has no guest script of this name".to_owned()),
             Some(known) => {
                 let over = overrides.get(&format!("{SCRIPTS}{path}"));
                 let named = over.and_then(|over| over.sha256.as_deref());
@@ -148,8 +148,8 @@ pub fn require_own_scripts(
     let foreign = files.iter().filter(|(path, bytes)| !is_own(path, bytes));
     let findings: Vec<Finding> = foreign
         .map(|(path, _)| {
-            let remedy = format!("review it and name it: `--changed {path}`, or export the scripts again");
-            let message = "it is not the program's own, and would carry your signature".to_owned();
+            let remedy = format!("review it and add `--changed {path}`, or export the scripts again");
+            let message = "it differs from imagegen's script, and would carry your signature".to_owned();
             Finding::new("script-changed", message, remedy).with_subject(path)
         })
         .collect();
@@ -171,7 +171,7 @@ pub fn check_carried(carried: &BTreeMap<String, Vec<u8>>, overrides: &Overrides)
     }
     for (path, bytes) in carried {
         let known = own.get(path).ok_or_else(|| {
-            ProofError::new("script-unknown", format!("{path}: no guest script is called so"))
+            ProofError::new("script-unknown", format!("{path}: imagegen has no guest script of this name"))
         })?;
         if bytes == known {
             continue;
@@ -179,7 +179,7 @@ pub fn check_carried(carried: &BTreeMap<String, Vec<u8>>, overrides: &Overrides)
         let named = overrides.get(&format!("{SCRIPTS}{path}")).and_then(|over| over.sha256.as_deref());
         let changed = |message: String| ProofError::new("script-changed", format!("{path}: {message}"));
         if !scripts.contains_key(path) {
-            return Err(changed("it is not the program's own".to_owned()));
+            return Err(changed("it differs from imagegen's script".to_owned()));
         }
         check_script(bytes, known, named).map_err(|(_, message)| changed(message))?;
     }
@@ -226,14 +226,11 @@ fn check_script(bytes: &[u8], known: &[u8], named: Option<&str>) -> Result<(), (
     let bare = end_lines_with_lf(&bare);
     match named {
         Some(named) if [&whole, &inner, &sha256_hex(&bare)].contains(&&named.to_owned()) => Ok(()),
-        Some(named) => Err(("script-digest", format!("its digest is {whole}, the override names {named}"))),
+        Some(named) => Err(("script-digest", format!("its digest is {whole}, the override states {named}"))),
         None if bare == known => Ok(()),
         None => Err((
             "script-changed",
-            format!(
-                "it is not the program's own, whose digest is {}; its digest is {inner}",
-                sha256_hex(known)
-            ),
+            format!("its digest is {inner}; the digest of imagegen's script is {}", sha256_hex(known)),
         )),
     }
 }

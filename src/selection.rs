@@ -251,7 +251,7 @@ fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageSe
 /// The guest plan and the machine it makes.
 ///
 /// # Errors
-/// A step is wrong, or the predicted machine could not work.
+/// A step is wrong, or the predicted machine does not work.
 pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)> {
     let guest = render_guest(plan, &trees.catalog.load_flags()?, &trees.provisioners)?;
     let programs = trees.catalog.load_programs()?.list_programs(plan.line.minor);

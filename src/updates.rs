@@ -98,11 +98,11 @@ impl Upstreams<'_> {
         let follows = self.plan.artifacts().any(|artifact| artifact.component == name);
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name).collect();
         InputError {
-            message: format!("--update {name}: this image has no version of its own for it"),
+            message: format!("--update {name}: this image has no separate version of it"),
             remedy: Some(if follows {
-                format!("{name} has the version of Kubernetes: `--update {KUBERNETES}`")
+                format!("{name} follows the version of Kubernetes: use `--update {KUBERNETES}`")
             } else {
-                format!("name one of {}", names.join(", "))
+                format!("choose one of {}", names.join(", "))
             }),
         }
         .into()
@@ -146,7 +146,7 @@ impl Upstreams<'_> {
             held: self.hold_reason(subject),
         };
         let Some(upstream) = &subject.component.upstream else {
-            row.held = row.held.or(Some("the catalog knows no list of its releases".to_owned()));
+            row.held = row.held.or(Some("the catalog has no list of its releases".to_owned()));
             return Ok(row);
         };
         let url: HttpUrl = upstream.list_url(&self.plan.line.minor.to_string()).parse()?;

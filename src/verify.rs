@@ -61,7 +61,7 @@ impl Classify for NotProven {
     }
 
     fn remedies(&self) -> Vec<String> {
-        let proofs = "name a proof: `--sha256`, `--checksums`, `--signature`, `--bundle` or `--authenticode`; \
+        let proofs = "add a proof: `--sha256`, `--checksums`, `--signature`, `--bundle` or `--authenticode`; \
             for a lockfile `--bundles DIR`";
         if self.proofs == 0 { vec![proofs.to_owned()] } else { Vec::new() }
     }

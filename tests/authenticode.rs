@@ -226,7 +226,7 @@ fn roots_are_the_certificates_that_the_list_names() {
     let swapped = PinnedRoots::read(&Tree::from_files("test".to_owned(), files)).unwrap_err();
     assert_eq!(
         swapped.to_string(),
-        "trust/roots/microsoft-root-2010.pem is not the certificate that trust/roots.json names: SHA-256 \
+        "trust/roots/microsoft-root-2010.pem differs from the certificate in trust/roots.json: SHA-256 \
          3e9099b5015e8f486c00bcea9d111ee721faba355a89bcf1df69561e3dc6325c"
     );
     assert!(parse_roots(b"no certificate").is_err());

@@ -140,7 +140,7 @@ fn packers_environment_variables_count_or_are_refused() {
         .fails(3, &["PKR_VAR_image_version", "[variable-environment]"]);
     plan("PKR_VAR_gallery_name", "nodes")
         .line("--var output=managed_image")
-        .fails(3, &["PKR_VAR_gallery_name", "`gallery_name` counts only with", "unset PKR_VAR_gallery_name"]);
+        .fails(3, &["PKR_VAR_gallery_name", "`gallery_name` applies only with", "unset PKR_VAR_gallery_name"]);
     let implied = plan("PKR_VAR_gallery_name", "nodes").succeeds().stdout;
     assert!(implied.lines().any(|line| line.split_whitespace().eq(["output", "gallery"])), "{implied}");
 }

@@ -462,7 +462,7 @@ fn media_carries_images_for_the_windows_release() {
     let test = build("2022", true);
     let said = test.succeeds().stderr;
     assert!(
-        said.contains("registry.k8s.io/pause:3.9@sha256:") && said.contains("not carried along"),
+        said.contains("registry.k8s.io/pause:3.9@sha256:") && said.contains("is not in the bundle"),
         "{said}"
     );
     let archive = test.read("o/imagegen-host-2022-k8s-1.30.0.zip");

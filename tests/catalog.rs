@@ -124,7 +124,7 @@ fn rules_of_components_find_what_is_wrong() {
                 pin("1.0.0", "sha1", &hex("c", 40)),
                 pin("1.0.0", "sha256", &format!("{}{}", hex("c", 40), hex("d", 24)))
             ]),
-            "it is made up [invented-digest]",
+            "so it is invented [invented-digest]",
         ),
         (
             component,
@@ -137,19 +137,19 @@ fn rules_of_components_find_what_is_wrong() {
             component,
             "/pins/0/source",
             json!([""]),
-            "a digest without source proves nothing [pin-without-source]",
+            "the digest has no source; add `source` [pin-without-source]",
         ),
         (
             component,
             "/pins/0/version",
             json!("9.1.0"),
-            "no release entry says where 9.1.0 is published [dangling-reference]",
+            "no entry of `releases` contains 9.1.0 [dangling-reference]",
         ),
         (
             component,
             "/releases/0/versions",
             json!("<0.5.0"),
-            "no release entry holds the default 1.0.0 [unreachable-default]",
+            "no entry of `releases` contains the default 1.0.0 [unreachable-default]",
         ),
         (component, "/name", json!("other"), "`name` is `other`"),
         (component, "/pins/0/colour", json!(1), "unknown key `colour`"),
@@ -201,7 +201,7 @@ fn rules_of_lines_find_what_is_wrong() {
             line,
             "/patches",
             json!(["1.20.0", "1.21.0"]),
-            "a patch release is not of 1.20 [dangling-reference]",
+            "a patch release does not belong to 1.20 [dangling-reference]",
         ),
         (support, "/runtimes/0/name", json!("nothing"), "no components/nothing.json [dangling-reference]"),
         (
@@ -253,7 +253,7 @@ fn rules_of_lines_find_what_is_wrong() {
             json!(["1.21.1", "1.20.1"]),
             "one release of each line, ascending [order]",
         ),
-        (support, "/pause/0/source", json!("windows-node-spec 4.2"), "names notes that a reader cannot open"),
+        (support, "/pause/0/source", json!("windows-node-spec 4.2"), "names notes that readers cannot open"),
         (
             "windows/2019.json",
             "/kubernetes",
@@ -266,7 +266,7 @@ fn rules_of_lines_find_what_is_wrong() {
             json!([supported(">=1.19.0", true), supported(">=1.20.1", false)]),
             "`kubernetes`: `>=1.19.0` and `>=1.20.1` overlap [overlapping-ranges]",
         ),
-        ("windows/2019.json", "/pause", json!([]), "no pause image holds this build"),
+        ("windows/2019.json", "/pause", json!([]), "no pause image contains this build"),
     ]);
 }
 
@@ -301,7 +301,7 @@ fn rules_of_programs_find_what_is_wrong() {
             "kubelet flags since 1.19: b stands after c [order]",
         ),
         (programs, "/featureGates", gates("kublet"), "featureGates: kublet has no list of flags"),
-        (programs, "/surveyed/1/release", json!("1.18.0"), "1.18.0 is no release of a known line 1.20"),
+        (programs, "/surveyed/1/release", json!("1.18.0"), "1.18.0 is not a release of a known line 1.20"),
         (
             programs,
             "/surveyed",

@@ -77,7 +77,7 @@ fn a_definition_that_is_wrong_is_named_with_path_and_line() {
             "{\"components\": {\"containerd\": 7}}",
             "`components.containerd`: expected a string such as `\"2.3.4\"`, found the number `7`",
         ),
-        ("{\"runtime\": \"podman\"}", "`runtime`: unknown value `podman`: known are containerd, docker"),
+        ("{\"runtime\": \"podman\"}", "`runtime`: unknown value `podman`: expected one of containerd, docker"),
         ("{} x", "unexpected text after the end of the JSON value"),
         ("{", "the file ends inside an object; a `}` is missing"),
     ] {
@@ -99,7 +99,7 @@ fn flags_win_over_the_definition() {
 fn a_place_that_is_taken_is_refused() {
     let build = "build --target azure --k8s 1.20.0 --no-bake --out o";
     let test = Test::new().file("o/mine.txt", "mine").line(build);
-    test.fails(6, &["o is not empty: it holds `mine.txt`", "move `mine.txt` away"]);
+    test.fails(6, &["o is not empty: it contains `mine.txt`", "move `mine.txt` away"]);
     assert_eq!(test.text("o/mine.txt"), "mine");
     let test = Test::new().file("o/image.json", "{}").line(build);
     test.fails(6, &["the result of a bake"]);
@@ -107,7 +107,7 @@ fn a_place_that_is_taken_is_refused() {
     test.fails(6, &["o is not a directory"]);
     // Force removes results of imagegen, never what others wrote or changed.
     let test = Test::new().file("o/mine.txt", "mine").file("o/image.json", "{}").line(build).line("--force");
-    test.fails(6, &["o is not empty: it holds `mine.txt`"]);
+    test.fails(6, &["o is not empty: it contains `mine.txt`"]);
     assert_eq!(test.text("o/mine.txt"), "mine");
     std::fs::remove_file(test.folder.join("o/mine.txt")).expect("mine");
     test.succeeds();

@@ -139,7 +139,7 @@ fn files_that_are_no_steps_and_no_targets_are_refused() {
         ("targets/cloud/source.pkr.hcl", "--targets"),
     ] {
         let test = exported().file(file, "{}").line("list targets").line(OWN);
-        test.fails(3, &[flag, "has no place there", "hint:"]);
+        test.fails(3, &[flag, "does not belong there", "hint:"]);
     }
     Test::new().line("list targets --steps nope").fails(3, &["--steps", "nope"]);
 }
@@ -309,7 +309,7 @@ fn the_lint_knows_what_a_pod_network_needs() {
             json!([{ "file": "cni/none.json", "source": "https://example.com" }]);
     });
     let ran = test.line(&format!("catalog lint {OWN}")).fails(3, &[]);
-    for part in ["nssm is no group", "nothing is no group", "no cluster/cni/none.json"] {
+    for part in ["nssm is neither a group", "nothing is neither a group", "no cluster/cni/none.json"] {
         assert!(ran.stdout.contains(part), "{}", ran.stdout);
     }
     assert!(!ran.stdout.contains("mesh-cni is"), "{}", ran.stdout);

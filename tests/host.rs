@@ -110,7 +110,7 @@ fn a_setting_of_windows_is_named_by_the_update_that_reads_it() {
         ("2022", "os-baseline/KB5025230-HnsAclUpdateChange", "AgentBaker"),
         ("2022", "os-baseline/KB5018421-fix-2629306509", "a fix of WCIFS"),
         ("2019", "os-baseline/KB5025229-fix-3105872524", "the update of 2023-04B (KB5025229)"),
-        ("2025", "os-baseline/2026-07B-fix-908168846", "the update of 2026-07B on"),
+        ("2025", "os-baseline/2026-07B-fix-908168846", "since the update of 2026-07B"),
     ] {
         let test =
             Test::new().line("render --target host --k8s 1.34 --out o").line(&format!("--windows {windows}"));
@@ -147,7 +147,7 @@ fn what_a_host_cannot_have_is_refused() {
         ("plan --target host --k8s 1.36.0 --delivery upload", 3, "unknown delivery `upload`"),
         ("plan --target host --k8s 1.36.0 --var location=westeurope", 3, "has no variable `location`"),
         ("plan --target host --k8s 1.36.0 --delivery media --updates KB5058411", 3, "media-updates"),
-        ("plan --target host --k8s 1.36.0 --delivery mirror", 3, "comes from dl.k8s.io, github.com"),
+        ("plan --target host --k8s 1.36.0 --delivery mirror", 3, "artifacts of dl.k8s.io, github.com have no mirror"),
         ("plan --target azure --k8s 1.36.0 --delivery media", 3, "choose `--delivery mirror --mirror URL`"),
         ("plan --target hst --k8s 1.36.0", 3, "did you mean `host`?"),
     ] {
@@ -159,7 +159,7 @@ fn what_a_host_cannot_have_is_refused() {
             r#"{"target": "host", "kubernetes": "1.36.0", "packer": {"version": "1.16.0"}}"#,
         )
         .line("plan")
-        .fails(3, &["packer-unused", "leave `packer` out"]);
+        .fails(3, &["packer-unused", "remove `packer`"]);
 }
 
 /// Every file that the plan would download is in the archive, under the digest by which the engine looks

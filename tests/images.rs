@@ -155,7 +155,7 @@ fn init_writes_a_definition_that_plans() {
     assert!(definition["note"]["variables"].as_str().expect("a note").contains("location"));
     assert!(test.prints("plan").contains("Microsoft Azure, Windows Server 2022"));
     let again = test.line("init --target host");
-    again.fails(3, &["imagegen.json is there already", "--out FILE"]);
+    again.fails(3, &["imagegen.json already exists", "--out FILE"]);
     let other = Test::new();
     other.prints("init --target host --out node.json --windows 2019 --k8s 1.20.0 --host-access services");
     assert!(other.prints("plan --config node.json").contains("Kubernetes 1.20.0"));

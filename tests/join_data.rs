@@ -322,7 +322,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("--ignore-preflight-error all", 3, "name each check"),
         ("--token-file token", 2, "cannot be used with"),
         ("--from absent.json", 3, "absent.json"),
-        ("--ca-cert not.pem", 3, "no certificate in PEM"),
+        ("--ca-cert not.pem", 3, "is not a certificate in PEM"),
         ("--discovery-kubeconfig not.pem", 3, "discovery-twice"),
         ("--as yaml", 3, "invalid value 'yaml'"),
         ("--runtime docker", 3, "dockershim"),
@@ -335,7 +335,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
     test("--k8s 1.37 --kubelet-arg pod-infra-container-image=x")
         .fails(3, &["kubelets from 1.17 to 1.34 have it"]);
     for (file, said) in [
-        (r#"{"token": "abcdef.0123456789abcdef"}"#, "no place for a secret"),
+        (r#"{"token": "abcdef.0123456789abcdef"}"#, "secrets do not belong"),
         (r#"{"endpont": "x"}"#, "unknown key `endpont`: did you mean `endpoint`?"),
         (r#"{"labels": "a=b"}"#, "`labels`: expected an array, found the string"),
     ] {
@@ -374,7 +374,7 @@ fn forms_are_as_reviewed() {
         ("1.36.4", "mime", "1.36.4.mime"),
     ] {
         let ran = test(line).args(["--k8s", k8s, "--as", form]).succeeds();
-        assert!(ran.stderr.contains("Windows cuts machine names to 15 characters"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("Windows truncates machine names to 15 characters"), "{}", ran.stderr);
         golden(&format!("join/{name}"), &ran.stdout);
     }
 }

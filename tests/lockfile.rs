@@ -89,7 +89,7 @@ fn a_lock_of_another_release_of_the_program_is_used_as_it_is() {
     let foreign = test.text("o/imagegen.auto.pkrvars.json").replace(&program.catalog, &"0".repeat(64));
     let test = test.file("o/imagegen.auto.pkrvars.json", &foreign);
     let said = test.line("verify o").fails(5, &["proofs failed"]).stdout;
-    assert!(said.contains("verify it with the program that wrote it"), "{said}");
+    assert!(said.contains("verify it with the version that wrote it"), "{said}");
 }
 
 /// Each definition has a lockfile of its own.

@@ -139,7 +139,7 @@ fn impossible_combinations_are_refused_with_the_nearest_good_choice() {
             "image_version",
         ),
         ("--k8s 1.20.0 --cni win-overlay --component cni-plugins=0.8.7", "win-overlay-hcn", "sdnoverlay"),
-        ("--k8s 1.36.4 --component wins=0.0.4", "component-unused", "leave out"),
+        ("--k8s 1.36.4 --component wins=0.0.4", "component-unused", "remove"),
         ("--k8s 1.36.4 --component containerd=9.9.9", "component-range", "containerd=2.3.4"),
         ("--k8s 1.36.4 --var machine=confidential", "variable-combination", "output=gallery"),
         ("--k8s 1.36.4 --delivery media", "delivery", "--delivery mirror"),

@@ -318,7 +318,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
             |test| change(test, "engine/Tools.ps1", |text| text.replacen("# What", "# Who", 1)),
             "",
             &[
-                "engine/Tools.ps1: it is not the program's own",
+                "engine/Tools.ps1: it differs from imagegen's script",
                 "[script-changed]",
                 "--override 'scripts/engine/Tools.ps1.sha256=",
             ],
@@ -347,7 +347,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
             "unknown",
             |test| fs::write(test.folder.join("scripts/engine/Extra.ps1"), "1\n").unwrap(),
             "",
-            &["engine/Extra.ps1: there is no guest script of this name [script-unknown]"],
+            &["engine/Extra.ps1: imagegen has no guest script of this name [script-unknown]"],
         ),
         (
             "another digest than the named one",
@@ -376,7 +376,8 @@ fn a_script_of_ones_own_is_named_by_its_digest_and_signed_too() {
     change(&test, "engine/Tools.ps1", |text| format!("# reviewed\n{text}"));
     let digest = sha256_hex(&test.read("scripts/engine/Tools.ps1"));
     let line = "scripts sign scripts --key own.key --certificate own.pem --root ca.pem";
-    let said = ["engine/Tools.ps1: it is not the program's own, and would carry your signature", "--changed"];
+    let said =
+        ["engine/Tools.ps1: it differs from imagegen's script, and would carry your signature", "--changed"];
     same(&test).line(line).fails(5, &said);
     same(&test).line(line).line("--changed engine/Tools.ps1").succeeds();
     let named = format!("--override scripts/engine/Tools.ps1.sha256={digest}");
@@ -393,17 +394,17 @@ fn a_script_of_ones_own_is_named_by_its_digest_and_signed_too() {
         .line(IMAGE)
         .line("--policy policy.json --scripts scripts --force")
         .line(&named)
-        .fails(5, &["engine/Tools.ps1: the file is not the one that was signed", "[file-digest]"]);
+        .fails(5, &["engine/Tools.ps1: the file differs from the signed file", "[file-digest]"]);
     same(&test).line(IMAGE).line("--force").line(&named).fails(3, &["there is no `--scripts DIR`"]);
     let url = "--override scripts/engine/Tools.ps1.url=https://x.example/y";
-    same(&test).line(IMAGE).line("--scripts scripts --force").line(url).fails(3, &["is named by its digest"]);
+    same(&test).line(IMAGE).line("--scripts scripts --force").line(url).fails(3, &["takes a digest only"]);
 }
 
 #[test]
 fn policies_that_let_anyone_sign_are_refused() {
     for (rule, said) in [
         (json!({}), "it names neither publishers nor roots"),
-        (json!({"publishers": ["Own Provider"]}), "is no publisher"),
+        (json!({"publishers": ["Own Provider"]}), "is not a publisher"),
         (json!({"roots": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}), "its `roots`"),
     ] {
         let policy = json!({"name": "p", "signedScripts": rule});

@@ -346,7 +346,7 @@ fn an_archive_for_a_machine_needs_the_policys_proofs() {
     let test = test.file("overrides.json", &overrides.to_string()).line("--out o");
     test.fails(5, &["kubelet 1.36.4 failed verification", "authenticode"]);
     let governed = test.line("--policy policy.json");
-    governed.fails(3, &["an override names the publisher", "[allowedPublishers]", "allowedRoots"]);
+    governed.fails(3, &["an override uses the publisher", "[allowedPublishers]", "allowedRoots"]);
     assert!(!governed.exists("o"), "nothing that can be installed is left");
 }
 

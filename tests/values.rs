@@ -46,7 +46,7 @@ fn a_definition_in_another_format_is_recognised() {
             "`updates`: expected an object such as `{\"kbs\": [\"KB5058411\"]}`, found an array",
         ),
         ("{\"updates\": \"KB5058411\"}", "found the string \"KB5058411\""),
-        ("{\"target\": \"a\\u001b[2J\"}", "`target`: the text holds the control character U+001B; remove it"),
+        ("{\"target\": \"a\\u001b[2J\"}", "`target`: the text contains the control character U+001B; remove it"),
     ] {
         Test::new().file("imagegen.json", text).line("plan --target azure --k8s 1.36").fails(3, &[message]);
     }
@@ -119,9 +119,9 @@ fn a_definition_of_a_wrong_form_is_named_with_file_and_path() {
         (&overrides, "`overrides.kubelet.sha256`:"),
         (
             "\"packer\": {\"plugins\": {\"azure\": \"9.9.9\"}}",
-            "the catalog knows no release 9.9.9 of packer-plugin-azure",
+            "the catalog has no release 9.9.9 of packer-plugin-azure",
         ),
-        ("\"packer\": {\"version\": \"9.9.9\"}", "the catalog knows no release 9.9.9 of packer"),
+        ("\"packer\": {\"version\": \"9.9.9\"}", "the catalog has no release 9.9.9 of packer"),
     ] {
         let text = format!("{{\"target\": \"azure\", \"kubernetes\": \"1.36\", {fields}}}");
         let ran =

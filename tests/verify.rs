@@ -142,7 +142,7 @@ fn a_workspace_is_verified_as_a_whole() {
         };
         let test = made();
         let said = verify(&test).succeeds().stdout;
-        assert!(said.contains("the lockfile makes the same bytes"), "{said}");
+        assert!(said.contains("the lockfile renders the same bytes"), "{said}");
         let names: Vec<String> = crate::support::files(&test.folder.join("o")).into_keys().collect();
         // Every file that is no script, and some of the scripts.
         let some = names.iter().enumerate().filter(|(at, name)| !name.contains('/') || at % 12 == 0);
@@ -164,7 +164,7 @@ fn a_workspace_is_verified_as_a_whole() {
         let test = made();
         std::fs::write(test.folder.join("o/extra.pkr.hcl"), "").expect("file");
         let said = verify(&test).fails(5, &["proofs failed"]).stdout;
-        assert!(said.contains("the lockfile makes no such file"), "{said}");
+        assert!(said.contains("the lockfile does not render this file"), "{said}");
         #[cfg(unix)]
         {
             let test = made();

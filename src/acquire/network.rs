@@ -20,8 +20,8 @@ use crate::model::value::FileDigest;
 /// No directory is named and the platform knows none, or it cannot be made.
 pub fn open_store(path: Option<&PathBuf>) -> Result<Store> {
     let path = path.cloned().or_else(Store::default_path).ok_or_else(|| InputError {
-        message: "there is no home directory to keep the store in".to_owned(),
-        remedy: Some("name one by `--store DIR`".to_owned()),
+        message: "the store has no place: the environment sets no home directory".to_owned(),
+        remedy: Some("choose a directory with `--store DIR`".to_owned()),
     })?;
     Ok(Store::open(absolute_path(&path)?)?)
 }
@@ -145,7 +145,7 @@ fn read_values(names: &BTreeMap<String, String>, component: &str) -> Result<Vec<
     let missing: Vec<String> = missing.into_iter().collect();
     Err(InputError {
         message: format!("override of {component}: the environment does not set {}", missing.join(", ")),
-        remedy: Some("its value is sent as an HTTP header and never stored".to_owned()),
+        remedy: Some("set it; imagegen sends its value as an HTTP header and never stores it".to_owned()),
     }
     .into())
 }

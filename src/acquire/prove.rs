@@ -282,9 +282,13 @@ fn strip_url_secrets(url: &HttpUrl) -> String {
 fn record_missing(artifact: &PlannedArtifact, proof: ProofKind, url: &HttpUrl, policy: &Policy) -> Evidence {
     let waived = is_waived(policy, artifact, proof);
     let (verdict, code, detail) = if waived {
-        (Verdict::Absent, "proof-waived", "the server has none there; it is waived by name")
+        (Verdict::Absent, "proof-waived", "the server does not have it; a waiver accepts that")
     } else {
-        (Verdict::Failed, "proof-missing", "the publisher declares this proof, and the server has none there")
+        (
+            Verdict::Failed,
+            "proof-missing",
+            "the publisher declares this proof, but the server does not have it",
+        )
     };
     Evidence {
         proof,

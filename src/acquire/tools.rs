@@ -181,7 +181,7 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
         .ok_or_else(|| malformed("a tool is published as an archive".to_owned()))?;
     let wanted = Wanted::from_names(artifact.members.iter().map(|member| member.member.as_str()));
     let [program] = artifact.members.as_slice() else {
-        return Err(malformed("one program must be listed for it".to_owned()));
+        return Err(malformed("its release must list exactly one program".to_owned()));
     };
     // Packer knows a plugin by the name that its publisher gave it.
     let name = program.member.as_str();

@@ -142,7 +142,7 @@ impl PackerManifest {
         let files = manifest.builds.iter().flat_map(|build| build.files.iter().flatten());
         for file in files {
             if Path::new(&file.name).components().any(|part| !matches!(part, Component::Normal(_))) {
-                return Err(no_image(format!("the file `{}` leaves the output's folder", file.name)));
+                return Err(no_image(format!("the file `{}` is outside the output folder", file.name)));
             }
         }
         Ok(manifest)

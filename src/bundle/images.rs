@@ -94,7 +94,7 @@ pub fn hex(digest: &str) -> Result<&str, ProofError> {
     digest
         .strip_prefix("sha256:")
         .filter(|hex| is_digest(hex, 64))
-        .ok_or_else(|| manifest_error(format!("`{digest}` is no digest of the form sha256:<64 digits>")))
+        .ok_or_else(|| manifest_error(format!("`{digest}` is not a digest: expected sha256:<64 digits>")))
 }
 
 /// The manifest for windows/amd64 of a build: process isolation wants the same build as the node.
@@ -198,7 +198,7 @@ pub(super) fn check_images(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> 
         };
         if !named {
             return Err(manifest_error(format!(
-                "{}: {} is none of its manifests",
+                "{}: {} is not one of its manifests",
                 image.name, image.manifest
             )));
         }
@@ -207,7 +207,10 @@ pub(super) fn check_images(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> 
         let manifest =
             small.get(&format!("{BLOBS}{}", hex(&image.manifest)?)).ok_or_else(|| absent(&image.manifest))?;
         let Manifest::Image { config, layers } = Manifest::decode(&image.name, manifest)? else {
-            return Err(manifest_error(format!("{}: {} is a list again", image.name, image.manifest)));
+            return Err(manifest_error(format!(
+                "{}: {} is a nested index, which is not supported",
+                image.name, image.manifest
+            )));
         };
         for blob in std::iter::once(&config).chain(&layers) {
             if blobs.get(blob.hex()?) != Some(&blob.size) {

@@ -38,7 +38,7 @@ pub fn extract_mirror(file: &Path, folder: &Path, opened: &Opened) -> Result<Mir
         let path = folder.join(path);
         // Bytes of another release, or of somebody else, are not taken away from those who are served.
         if path.exists() && fs::digest_file(&path)?.sha256 != *digest {
-            let message = format!("{} is there already, with other bytes", path.display());
+            let message = format!("{} already exists with other bytes", path.display());
             return Err(proof_error(file, ProofError::new("mirror-occupied", message)));
         }
     }
@@ -107,11 +107,13 @@ fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
         let (Some(digest), Some(place)) = (index.origins.get(url), find_mirror_path(url, overrides)) else {
             return Ok(false);
         };
-        let path = decode_path(place)
-            .ok_or_else(|| ProofError::new("mirror-path", format!("{} makes no path", public(url))))?;
+        let path = decode_path(place).ok_or_else(|| {
+            ProofError::new("mirror-path", format!("{} has no safe path in a mirror", public(url)))
+        })?;
         match files.insert(path, digest.clone()) {
             Some(other) if other != *digest => {
-                let message = format!("{} and another URL make one path, with other bytes", public(url));
+                let message =
+                    format!("{} and another URL have the same path, but different bytes", public(url));
                 Err(ProofError::new("mirror-collision", message))
             }
             _ => Ok(true),

@@ -76,7 +76,7 @@ impl Opened {
         if reviewed.encode() == self.lock.encode() {
             return Ok(());
         }
-        let message = "its lock is not the one that `--lock` names";
+        let message = "its lockfile differs from the one of `--lock`";
         Err(proof_error(file, ProofError::new("bundle-lock-differs", message)))
     }
 }
@@ -172,7 +172,10 @@ impl Seen {
         if self.small.get(EVIDENCE).map(Vec::as_slice)
             != Some(json::format_json(&collect_evidence(&lock)).as_bytes())
         {
-            return Err(ProofError::new("bundle-evidence", format!("`{EVIDENCE}` is not the lock's")));
+            return Err(ProofError::new(
+                "bundle-evidence",
+                format!("`{EVIDENCE}` differs from the lockfile"),
+            ));
         }
         images::check_images(&index, &self.small)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
@@ -187,7 +190,7 @@ impl Seen {
         if index.schema == SCHEMA {
             return Ok(index);
         }
-        let message = format!("its schema is `{}`, this program reads `{SCHEMA}`", index.schema);
+        let message = format!("unsupported schema `{}`; this version reads `{SCHEMA}`", index.schema);
         Err(ProofError::new("bundle-schema", message))
     }
 
@@ -200,7 +203,7 @@ impl Seen {
     ) -> Result<(), ProofError> {
         if let Some(own) = lock.selection.user_files().find(|own| !objects.contains(own.sha256.as_str())) {
             let url = own.url.public_url();
-            let message = format!("{url}: no file has the lock's digest {}", own.sha256);
+            let message = format!("{url}: no file has the digest {} of the lockfile", own.sha256);
             return Err(ProofError::new("bundle-artifact-absent", message));
         }
         for artifact in &lock.artifacts {
@@ -212,7 +215,7 @@ impl Seen {
                     FileDigest::Sha512(digest) => self.sha512.get(digest.as_str()).map(String::as_str),
                 };
                 if found.is_none() || object.replace(found).is_some_and(|other| other != found) {
-                    let message = format!("{name}: no file has the lock's digest {}", pin.digest);
+                    let message = format!("{name}: no file has the digest {} of the lockfile", pin.digest);
                     return Err(ProofError::new("bundle-artifact-absent", message));
                 }
             }
@@ -222,7 +225,7 @@ impl Seen {
             if index.origins.get(artifact.url.public_url()).is_some_and(|origin| origin != object) {
                 return Err(ProofError::new(
                     "bundle-origin",
-                    format!("{name}: another file is said to come from its URL"),
+                    format!("{name}: the index gives its URL to another file"),
                 ));
             }
             let size = index
@@ -231,7 +234,10 @@ impl Seen {
                 .find(|file| file.path.strip_prefix(OBJECTS) == Some(object))
                 .map(|file| file.size);
             if artifact.size.is_some() && artifact.size != size {
-                return Err(ProofError::new("bundle-size", format!("{name}: its size is not the lock's")));
+                return Err(ProofError::new(
+                    "bundle-size",
+                    format!("{name}: its size differs from the lockfile"),
+                ));
             }
         }
         Ok(())
@@ -253,12 +259,12 @@ fn check_files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> 
     for listed in &index.files {
         let file = rest.remove(listed.path.as_str()).ok_or_else(|| absent_error(&listed.path))?;
         if file.size != listed.size {
-            let message = format!("`{}` has {} bytes and must have {}", file.name, file.size, listed.size);
+            let message = format!("`{}` has {} bytes, expected {}", file.name, file.size, listed.size);
             return Err(ProofError::new("bundle-size", message));
         }
         if file.sha256 != listed.sha256 {
             let message =
-                format!("`{}` has the digest {} and must have {}", file.name, file.sha256, listed.sha256);
+                format!("`{}` has the digest {}, expected {}", file.name, file.sha256, listed.sha256);
             return Err(ProofError::new("bundle-digest", message));
         }
         let name = listed.path.strip_prefix(OBJECTS).or_else(|| listed.path.strip_prefix(BLOBS));

@@ -52,7 +52,7 @@ impl ImageSource<'_> {
                 Ok(image) => carried.push(image),
                 Err(error) if is_asked(name) => return Err(error),
                 Err(error) => self.printer.print_warning(&format!(
-                    "{name} is not carried along, so a node pulls it from its registry: {error}"
+                    "{name} is not in the bundle, so a node pulls it from its registry: {error}"
                 )),
             }
         }
@@ -79,9 +79,11 @@ impl ImageSource<'_> {
             }
         };
         let Manifest::Image { config, layers } = Manifest::decode(name, &bytes)? else {
-            return Err(
-                InputError { message: format!("{name}: a list of lists of images"), remedy: None }.into()
-            );
+            return Err(InputError {
+                message: format!("{name}: nested indexes are not supported"),
+                remedy: None,
+            }
+            .into());
         };
         let request = |blob: &Descriptor| {
             Ok(Request {

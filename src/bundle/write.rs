@@ -144,7 +144,7 @@ fn copy_file(
     if found == sha256 && copied == size {
         return Ok(());
     }
-    let message = format!("its digest is {found} and must be {sha256}: run `imagegen store verify`");
+    let message = format!("its digest is {found}, expected {sha256}; run `imagegen store verify`");
     let error = ProofError::new("bundle-object-damaged", message);
     Err(BundleError::Proof { file: path.display().to_string(), error })
 }

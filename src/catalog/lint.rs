@@ -90,7 +90,9 @@ fn lint_networks(report: &mut Report<'_>) {
         for component in &network.components {
             let stands_alone = catalog.load_component(component).is_ok_and(|found| found.contents.is_some());
             if !stands_alone && !groups.iter().any(|group| group.by_network && group.name == *component) {
-                let message = format!("{component} is no group `byNetwork` and no component with `contents`");
+                let message = format!(
+                    "{component} is neither a group with `byNetwork` nor a component with `contents`"
+                );
                 report.add_error("dangling-reference", &path, message);
             }
         }

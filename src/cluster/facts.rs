@@ -122,7 +122,7 @@ fn choose_hns_network(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Find
         problems.push(Finding::new(
             "hns-network-missing",
             format!(
-                "kube-proxy needs the name of the HNS network, which the pod network `{}` does not tell",
+                "kube-proxy needs the name of the HNS network, which the pod network `{}` does not define",
                 plan.network.name
             ),
             "choose `--cni`, or add `--hns-network NAME`",
@@ -236,7 +236,9 @@ fn choose_images(
         if !is_fixed(reference) {
             problems.push(Finding::new(
                 "image-floating",
-                format!("the image reference `{reference}` names neither a digest nor a tag but `latest`"),
+                format!(
+                    "the image reference `{reference}` has neither a digest nor a tag other than `latest`"
+                ),
                 "write it as REGISTRY/NAME@sha256:DIGEST or REGISTRY/NAME:TAG",
             ));
         }

@@ -38,7 +38,7 @@ fn check_names(input: &ClusterInput, problems: &mut Vec<Finding>) {
         if !good {
             problems.push(Finding::new(
                 "name-format",
-                format!("{what} `{text}` is no name that Kubernetes takes"),
+                format!("{what} `{text}` is not a valid name in Kubernetes"),
                 instead,
             ));
         }
@@ -66,20 +66,20 @@ fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>)
         let taken = known.iter().find(|(other, known)| is_other(other) && known.overlaps(subnet));
         if let Some((other, theirs)) = taken {
             let message = format!("`{flag} {subnet}` overlaps `{other} {theirs}`");
-            problems.push(Finding::new("network-overlap", message, "give each network addresses of its own"));
+            problems.push(Finding::new("network-overlap", message, "choose networks that do not overlap"));
         }
         known.push((flag, subnet));
     }
     if let Some(dns) = &input.dns
         && !dns.parse().is_ok_and(|address| input.service_subnet.contains(address))
     {
-        let message = format!("`--dns {dns}` is no address of the service network {}", input.service_subnet);
+        let message = format!("`--dns {dns}` is not in the service network {}", input.service_subnet);
         problems.push(Finding::new("dns-outside", message, "give the address of the service `kube-dns`"));
     }
     if plan.network.cluster.node_subnet && input.node_subnets.is_empty() {
         problems.push(Finding::new(
             "node-subnet-missing",
-            "the network of the nodes is missing: traffic from pods to nodes would be translated",
+            "the network of the nodes is missing: traffic from pods to nodes would pass through NAT",
             "add `--node-subnet NETWORK`",
         ));
     }

@@ -50,7 +50,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
 fn print_mirror(folder: &Path, mirrored: &Mirrored, opened: &Opened, printer: &Printer) {
     if !mirrored.elsewhere.is_empty() {
         let names = mirrored.elsewhere.join(", ");
-        printer.print_note(&format!("not in the mirror, for they have addresses of their own: {names}"));
+        printer.print_note(&format!("not in the mirror, because overrides give them URLs: {names}"));
     }
     let own = bundle::find_mirror_url(&opened.lock.selection.overrides);
     printer.print_note(&format!(

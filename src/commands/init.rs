@@ -9,7 +9,7 @@ use crate::ui::Printer;
 
 pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     if fs::read_if_exists(&args.out)?.is_some() {
-        let message = format!("{} is there already", args.out.display());
+        let message = format!("{} already exists", args.out.display());
         return Err(InputError::new(message, "move it away, or choose another `--out FILE`").into());
     }
     let trees = read_sources(sources, None)?;

@@ -133,7 +133,7 @@ impl<'a> Download<'a> {
             if !told {
                 told = true;
                 self.downloads.print_line(&format!(
-                    "{}: waiting for another process that fetches it",
+                    "{}: waiting for another process that downloads it",
                     self.request.name
                 ));
             }

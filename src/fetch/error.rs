@@ -38,7 +38,7 @@ pub enum FetchFailure {
     #[error("{} has the digest {found}, expected {expected}{}", public(.url), describe_html(.media_type.as_deref(), *.size))]
     Digest { url: String, expected: String, found: String, media_type: Option<String>, size: u64 },
     /// Bytes that the publisher has replaced since.
-    #[error("{} serves bytes that its publisher has replaced since ({seen})", public(.url))]
+    #[error("{} serves a file that its publisher has replaced ({seen})", public(.url))]
     Drift { url: String, seen: String },
     #[error("{} has {found} bytes, expected {expected}{}", public(.url), describe_html(.media_type.as_deref(), *.found))]
     Size { url: String, expected: u64, found: u64, media_type: Option<String> },
@@ -57,7 +57,7 @@ pub enum FetchFailure {
 fn describe_html(media_type: Option<&str>, size: u64) -> String {
     match media_type {
         Some(kind) if kind.starts_with("text/html") => {
-            format!(" (it is a web page of {size} bytes, as logins and proxies send them)")
+            format!(" (it is a web page of {size} bytes, as login pages and proxies send)")
         }
         _ => String::new(),
     }

@@ -17,7 +17,7 @@ pub(super) fn complete_certificate(properties: &mut Map<String, Value>) -> Resul
     let der = STANDARD.decode(&base64).map_err(|error| format!("`content` is not base64: {error}"))?;
     // A certificate is a SEQUENCE (RFC 5280, section 4.1).
     if der.first() != Some(&0x30) {
-        return Err("`content` is no certificate in PEM or DER".to_owned());
+        return Err("`content` is not a certificate in PEM or DER".to_owned());
     }
     properties.entry("sha256").or_insert_with(|| Value::String(sha256_hex(&der)));
     properties.insert("content".to_owned(), Value::String(base64));
@@ -26,10 +26,10 @@ pub(super) fn complete_certificate(properties: &mut Map<String, Value>) -> Resul
 
 /// The base64 of the only certificate in a PEM text.
 fn strip_armor(pem: &str) -> Result<String, String> {
-    let (_, rest) = pem.split_once(BEGIN).ok_or("`content` holds no certificate")?;
-    let (body, after) = rest.split_once(END).ok_or("the certificate in `content` has no end")?;
+    let (_, rest) = pem.split_once(BEGIN).ok_or("`content` contains no certificate")?;
+    let (body, after) = rest.split_once(END).ok_or("the certificate in `content` is truncated")?;
     if after.contains(BEGIN) {
-        return Err("`content` holds several certificates; write a resource for each".to_owned());
+        return Err("`content` contains several certificates; write a resource for each".to_owned());
     }
     Ok(body.split_whitespace().collect())
 }
@@ -56,9 +56,9 @@ mod tests {
         for (content, said) in [
             (format!("{pem}{pem}"), "several"),
             ("-----BEGIN PRIVATE KEY-----".to_owned(), "no certificate"),
-            (format!("{BEGIN}\nMAMC"), "no end"),
+            (format!("{BEGIN}\nMAMC"), "truncated"),
             ("x y".to_owned(), "not base64"),
-            ("AAAA".to_owned(), "no certificate in PEM or DER"),
+            ("AAAA".to_owned(), "not a certificate in PEM or DER"),
         ] {
             let error = complete(&content).expect_err(&content);
             assert!(error.contains(said), "{content}: {error}");

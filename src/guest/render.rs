@@ -154,7 +154,7 @@ impl<'a> Renderer<'a> {
         let mut value = match (parts.next(), item) {
             (Some("item"), Some(item)) => item,
             (Some(first), _) => self.facts.get(first).ok_or_else(|| format!("no fact `{path}`"))?,
-            (None, _) => return Err("an empty path names no fact".to_owned()),
+            (None, _) => return Err("the path of the fact is empty".to_owned()),
         };
         // Names of components may hold dots (`hns.psm1`): the longest key that fits is taken.
         let rest: Vec<&str> = parts.collect();
@@ -195,7 +195,7 @@ impl<'a> Renderer<'a> {
             self.render_value(&mut part, item)?;
             match part {
                 Value::Array(items) => all.extend(items),
-                other => return Err(format!("`concat` joins lists, this is {other}")),
+                other => return Err(format!("`concat` expects lists, found {other}")),
             }
         }
         Ok(Value::Array(all))
@@ -315,7 +315,7 @@ mod tests {
             (json!({ "fact": "item.x" }), "no fact `item.x`"),
             (json!({ "template": "none" }), "no provisioners/templates/none"),
             (json!({ "template": "bad.toml" }), "templates/bad.toml"),
-            (json!({ "concat": ["x"] }), "joins lists"),
+            (json!({ "concat": ["x"] }), "expects lists"),
         ] {
             let result = renderer.render_value(&mut given.clone(), None);
             let message = result.expect_err(&given.to_string());

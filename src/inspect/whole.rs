@@ -133,16 +133,16 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
                 let other = match (&there, &writer) {
                     (None, _) => "it is missing",
                     (Some(_), _) if !is_own => "it is a link or no regular file",
-                    (Some(_), None) => "it is not what the lockfile makes",
+                    (Some(_), None) => "it differs from what the lockfile renders",
                     (Some(_), Some(writer)) => writer,
                 };
-                record(path, compare(same, "the lockfile makes the same bytes", other));
+                record(path, compare(same, "the lockfile renders the same bytes", other));
             }
             if let Some(outcome) = check_archive(folder, &archive, &rendered, &lock)? {
                 record(&archive[0], outcome);
             }
             for path in find_added(folder, &rendered, &archive)? {
-                let message = "the lockfile makes no such file";
+                let message = "the lockfile does not render this file";
                 record(&path, Err(ProofError::new("file-added", message)));
             }
         }
@@ -175,7 +175,7 @@ fn render_again(
     let (mut plan, policy) = resolve_lock_of_build(file, &unreviewed, &values, policy, required, trees)?;
     let preview = Lock::for_preview(&plan).not_admitted;
     if lock.not_admitted.is_some() && lock.not_admitted != preview {
-        return Err(ProofError::new("lock-edited", "`notAdmitted` is not what a preview says").into());
+        return Err(ProofError::new("lock-edited", "`notAdmitted` is not the text of a preview").into());
     }
     let scripts = read_scripts(folder)?;
     let label = folder.display().to_string();
@@ -204,8 +204,8 @@ fn find_other_writer(folder: &Path) -> Result<Option<String>> {
     };
     let same = version == this.version && catalog == this.catalog;
     let message = format!(
-        "it is not what the lockfile makes; its tags name imagegen {version} with the catalog {catalog}, and \
-         this is imagegen {} with the catalog {}: verify it with the program that wrote it",
+        "it differs from what the lockfile renders; its tags name imagegen {version} with the catalog {catalog}, and \
+         this is imagegen {} with the catalog {}: verify it with the version that wrote it",
         this.version, this.catalog
     );
     Ok((!same).then_some(message))
@@ -266,8 +266,9 @@ fn check_archive(
     let mut pins: BTreeSet<&str> = lock.selection.user_files().map(|file| file.sha256.as_str()).collect();
     pins.extend(lock.artifacts.iter().flat_map(|it| &it.digests).map(|pin| pin.digest.as_str()));
     let mut rest: BTreeMap<&String, &Vec<u8>> = rendered.files.iter().collect();
-    let differs =
-        |name: &str| ProofError::new("file-differs", format!("`{name}` is not what the lockfile makes"));
+    let differs = |name: &str| {
+        ProofError::new("file-differs", format!("`{name}` differs from what the lockfile renders"))
+    };
     let read = archive::read_members(
         fs::open_file(&path)?,
         ArchiveFormat::Zip,
@@ -285,7 +286,7 @@ fn check_archive(
     );
     let outcome = read.and_then(|_| match rest.keys().next() {
         Some(name) => Err(ProofError::new("file-differs", format!("`{name}` is missing in it"))),
-        None => Ok("the lockfile makes the same files"),
+        None => Ok("the lockfile renders the same files"),
     });
     let stated = fs::read_if_exists(&folder.join(&names[1]))?;
     let line = format!("{}  {}\n", fs::digest_file(&path)?.sha256, names[0]);
@@ -333,7 +334,7 @@ fn inspect_lock(
     }
     if review.policy.file.is_some() {
         resolve_lock(name, lock, review.policy, PolicyOfLock::Required, trees)?;
-        let outcome = Ok(proven("catalog and policy make the same lockfile"));
+        let outcome = Ok(proven("catalog and policy give the same lockfile"));
         found.push(record_evidence(ProofKind::Pin, name, None, outcome));
     }
     for artifact in &lock.artifacts {

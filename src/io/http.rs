@@ -171,7 +171,11 @@ impl Http {
         let host = url.host_str().unwrap_or_default();
         let client = if is_loopback(host) { &self.direct } else { &self.client };
         client.as_ref().ok_or_else(|| {
-            HttpError::new("offline", url.as_str(), "this needs the network, and `--offline` forbids it")
+            HttpError::new(
+                "offline",
+                url.as_str(),
+                "the download needs the network, and `--offline` disables it",
+            )
         })
     }
 
@@ -181,7 +185,7 @@ impl Http {
             return Err(HttpError::new(
                 "credentials-in-url",
                 url,
-                "credentials do not belong into a URL: use an override's `headers`",
+                "the URL contains credentials: give them as `headers` of an override",
             ));
         }
         self.check_host(&parsed)?;
@@ -250,7 +254,7 @@ fn create_client(options: &Options) -> Result<Client, HttpError> {
     let mut builder = configure_client(options)?;
     if let Some(proxy) = &options.proxy {
         let proxy = Proxy::all(proxy).map_err(|error| {
-            HttpError::new("bad-proxy", "", format!("the proxy is not understood: {}", error.without_url()))
+            HttpError::new("bad-proxy", "", format!("the proxy URL cannot be used: {}", error.without_url()))
         })?;
         // Also with a proxy of one's own, `NO_PROXY` names what is near.
         builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
@@ -279,7 +283,7 @@ fn configure_client(options: &Options) -> Result<ClientBuilder, HttpError> {
         let bytes = fs::read_file(file).map_err(|error| bad(error.to_string()))?;
         let found = Certificate::from_pem_bundle(&bytes).map_err(|error| bad(error.to_string()))?;
         if found.is_empty() {
-            return Err(bad("holds no certificate in PEM".to_owned()));
+            return Err(bad("contains no certificate in PEM".to_owned()));
         }
         certificates.extend(found);
     }

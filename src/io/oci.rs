@@ -32,19 +32,19 @@ impl Reference {
             .ok_or_else(|| format!("`{text}` has no digest: write it as registry/name@sha256:<64 digits>"))?;
         let hex = digest.strip_prefix("sha256:").unwrap_or_default();
         if !is_digest(hex, 64) {
-            return Err(format!("`{digest}` is no digest of the form sha256:<64 digits>"));
+            return Err(format!("`{digest}` is not a digest: expected sha256:<64 digits>"));
         }
         let (registry, name) = named
             .split_once('/')
             .filter(|(registry, _)| registry.contains(['.', ':']) || *registry == "localhost")
-            .ok_or_else(|| format!("`{text}` names no registry"))?;
+            .ok_or_else(|| format!("`{text}` has no registry"))?;
         // A tag beside a digest is for people.
         let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-/".contains(c);
         let parts = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
         let host = registry.chars().all(|c| c.is_ascii_alphanumeric() || ".-:[]".contains(c));
         if !name.chars().all(plain) || !parts || !host {
-            return Err(format!("`{named}` is no name of an image"));
+            return Err(format!("`{named}` is not the name of an image"));
         }
         Ok(Self { registry: registry.to_owned(), name: name.to_owned(), digest: digest.to_owned() })
     }
@@ -75,7 +75,7 @@ pub async fn authorize_image(http: &Http, image: &Reference) -> Result<Vec<(Stri
     let Some(challenge) = http.fetch_challenge(&url).await? else { return Ok(Vec::new()) };
     let refused = |why: &str| HttpError::new("registry-login", &url, why.to_owned());
     let asked = Challenge::parse(&challenge)
-        .ok_or_else(|| refused("the registry wants a login that is not a token"))?;
+        .ok_or_else(|| refused("the registry requires another login than a token"))?;
     let mut token_url =
         reqwest::Url::parse(&asked.realm).map_err(|_| refused("the registry's token server has no URL"))?;
     let scope = format!("repository:{}:pull", image.name);
@@ -92,9 +92,11 @@ pub async fn authorize_image(http: &Http, image: &Reference) -> Result<Vec<(Stri
         }
     }
     let token: Token =
-        serde_json::from_slice(&bytes).map_err(|_| refused("the token server's answer is none"))?;
-    let token =
-        token.token.or(token.access_token).ok_or_else(|| refused("the token server gives no token"))?;
+        serde_json::from_slice(&bytes).map_err(|_| refused("the token server's answer cannot be parsed"))?;
+    let token = token
+        .token
+        .or(token.access_token)
+        .ok_or_else(|| refused("the token server's answer has no token"))?;
     Ok(vec![("Authorization".to_owned(), Secret::new(format!("Bearer {token}")))])
 }
 

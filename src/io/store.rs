@@ -334,11 +334,11 @@ fn check_owner(root: &Path) -> Result<(), FileError> {
     use std::os::unix::fs::MetadataExt as _;
     let metadata = root.symlink_metadata().map_err(file_error("reading", root))?;
     let reason = if !metadata.is_dir() {
-        "a folder of the store is a link or no folder: name another store by `--store DIR`"
+        "a folder of the store is a link or not a folder: choose another store with `--store DIR`"
     } else if metadata.uid() != rustix::process::geteuid().as_raw() {
-        "the store belongs to another user: name one of your own by `--store DIR`"
+        "the store belongs to another user: choose your own store with `--store DIR`"
     } else if metadata.mode() & 0o022 != 0 {
-        "other users can write to the store: run `chmod go-w` on it, or name another by `--store DIR`"
+        "other users can write to the store: run `chmod go-w` on it, or choose another store with `--store DIR`"
     } else {
         return Ok(());
     };

@@ -134,15 +134,15 @@ fn check_endpoint(text: &str) -> Result<(), Finding> {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return match address.parse::<std::net::Ipv6Addr>() {
             Ok(_) => Ok(()),
-            Err(_) => refuse("holds no IPv6 address between the brackets"),
+            Err(_) => refuse("has no IPv6 address in the brackets"),
         };
     }
     if host.contains(':') {
-        return refuse("holds an IPv6 address without brackets");
+        return refuse("has an IPv6 address without brackets");
     }
     let all_digits = host.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let good = if all_digits { host.parse::<std::net::Ipv4Addr>().is_ok() } else { is_subdomain(host, 253) };
-    if good { Ok(()) } else { refuse("has a host that is no DNS name and no address") }
+    if good { Ok(()) } else { refuse("has a host that is neither a DNS name nor an address") }
 }
 
 fn check_hash(text: &str, lower: &str) -> Result<(), Finding> {
@@ -153,7 +153,7 @@ fn check_hash(text: &str, lower: &str) -> Result<(), Finding> {
     Err(Finding::new(
         "hash-format",
         format!("the CA hash `{text}` is not `sha256:` and 64 hexadecimal digits"),
-        "give the CA itself with `--ca-cert FILE`, and it is computed",
+        "add `--ca-cert FILE`; imagegen computes the hash",
     ))
 }
 
@@ -164,7 +164,7 @@ fn check_name(name: &str) -> Result<(), Finding> {
     if is_subdomain(name, 63) {
         return Ok(());
     }
-    Err(Finding::new("name-format", format!("the node name `{name}` is no DNS-1123 name"), instead))
+    Err(Finding::new("name-format", format!("the node name `{name}` is not a DNS-1123 name"), instead))
 }
 
 fn is_name_part(text: &str) -> bool {
@@ -202,7 +202,7 @@ fn parse_label(text: &str) -> Result<(String, String), Finding> {
             "label-restricted",
             format!("the kubelet may not give itself the label `{key}`"),
             format!(
-                "label the node from outside: `kubectl label node NAME {text}`, or use `node.kubernetes.io/…`"
+                "label the node as an administrator: `kubectl label node NAME {text}`, or use `node.kubernetes.io/…`"
             ),
         ));
     }
@@ -255,7 +255,7 @@ fn check_preflight(check: &str) -> Result<(), Finding> {
     }
     Err(Finding::new(
         "preflight-format",
-        format!("`{check}` is no single check of kubeadm"),
+        format!("`{check}` is not the name of a check of kubeadm"),
         "name each check that may fail, as kubeadm prints it in brackets",
     ))
 }
@@ -273,7 +273,7 @@ fn check_timeout(timeout: &str) -> Result<(), Finding> {
     }
     Err(Finding::new(
         "timeout-format",
-        format!("the discovery timeout `{timeout}` is no duration"),
+        format!("the discovery timeout `{timeout}` is not a duration"),
         "write it as `5m0s` or `90s`",
     ))
 }
@@ -285,12 +285,12 @@ pub(super) fn list_warnings(node: &Node) -> Vec<String> {
     if machine.len() > NETBIOS {
         let cut = machine.get(..NETBIOS).unwrap_or(machine);
         warnings.push(format!(
-            "Windows cuts machine names to {NETBIOS} characters: a machine called `{machine}` is `{cut}`; the node's \
+            "Windows truncates machine names to {NETBIOS} characters: the machine `{machine}` gets the name `{cut}`; the node's \
              name must be the one that the cloud provider expects"
         ));
     }
     if machine.bytes().all(|b| b.is_ascii_digit()) {
-        warnings.push(format!("Windows gives no machine a name of digits alone, such as `{machine}`"));
+        warnings.push(format!("Windows does not accept machine names of digits only, such as `{machine}`"));
     }
     warnings
 }

@@ -16,7 +16,7 @@ pub(super) fn check_kubeconfig(file: &Secret) -> Result<(), Finding> {
         "write it with `kubectl -n kube-public get configmap cluster-info -o jsonpath={.data.kubeconfig}`";
     let servers = values("server");
     if servers.is_empty() {
-        return refused("names no `server`", write);
+        return refused("has no `server`", write);
     }
     if servers.iter().any(|server| !server.starts_with("https://")) {
         return refused("has a `server` without https: the node would join any cluster", write);

@@ -63,12 +63,12 @@ fn parse_argument(
         return Ok(Err(Finding::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
     }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
-        let message = format!("`{name}` has a place of its own");
+        let message = format!("the kubelet argument `{name}` is set by another flag");
         return Ok(Err(Finding::new("argument-elsewhere", message, *instead)));
     }
     if fixed.iter().any(|known| known == name) {
         let message = format!("the image's kubelet service starts with `--{name}` already");
-        let instead = format!("leave it out (`imagegen explain --{name}` says why it is as it is)");
+        let instead = format!("remove it (`imagegen explain --{name}` gives the reason for its value)");
         return Ok(Err(Finding::new("argument-of-the-image", message, instead)));
     }
     let table = catalog.load_programs()?;
@@ -95,7 +95,7 @@ fn refuse_flag(name: &str, plan: &Plan, table: &ProgramTable<'_>, program: &Prog
     let known = table.flags.get("kubelet").into_iter().flatten();
     let last = known.filter(|flags| flags.has_name(name)).max_by_key(|flags| flags.since);
     let instead = match last.and_then(|flags| Some((flags.since, flags.until.or(table.surveyed.newest())?))) {
-        Some((first, last)) => format!("leave it out: kubelets from {first} to {last} have it"),
+        Some((first, last)) => format!("remove it: only kubelets from {first} to {last} have it"),
         None => format_suggestion(name, program.flags.iter().map(String::as_str)),
     };
     let message = format!("the kubelet of Kubernetes {} has no flag `--{name}`", plan.line.minor);
@@ -107,7 +107,7 @@ fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
     for pair in value.split(',') {
         let (gate, state) = pair.split_once('=').unwrap_or((pair, ""));
         if !["true", "false"].contains(&state) {
-            let message = format!("the feature gate `{pair}` is neither on nor off");
+            let message = format!("the feature gate `{pair}` is set to neither true nor false");
             return Some(Finding::new("gate-format", message, "write it as GATE=true or GATE=false"));
         }
         if !known().any(|known| known == gate) {

@@ -21,8 +21,8 @@ impl Token {
             Some((id, secret)) if good(id, 6) && good(secret, 16) => Ok(Self(Secret::new(text))),
             _ => Err(Finding::new(
                 "token-format",
-                "the token is not six and sixteen lower-case letters or digits with a dot between",
-                "make one with `kubeadm token create`",
+                "the token does not have the form `[a-z0-9]{6}.[a-z0-9]{16}`",
+                "create one with `kubeadm token create`",
             )),
         }
     }

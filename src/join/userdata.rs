@@ -50,7 +50,10 @@ const SMALLEST_LIMIT: usize = 16384;
 
 pub(super) fn check_size(content: &str) -> Option<String> {
     (content.len() > SMALLEST_LIMIT).then(|| {
-        format!("{} bytes: clouds that take {SMALLEST_LIMIT} bytes of user-data refuse this", content.len())
+        format!(
+            "{} bytes: clouds with a limit of {SMALLEST_LIMIT} bytes refuse this user-data",
+            content.len()
+        )
     })
 }
 

@@ -103,5 +103,5 @@ pub(super) fn find_contradiction(artifact: &PlannedArtifact) -> Option<String> {
         .map(String::as_str);
     let own = artifact.digests.iter().map(|pin| pin.digest.as_str());
     let (one, other) = stated.chain(own).find_map(|digest| Some((digest, says(digest)?)))?;
-    Some(format!("`artifacts[{}].digests` says {other} and {one}", artifact.component))
+    Some(format!("`artifacts[{}].digests` contains both {other} and {one}", artifact.component))
 }

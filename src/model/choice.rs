@@ -6,12 +6,12 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::names::find_closest_name;
+use super::names::format_suggestion;
 use crate::diagnostic::{Classify, ErrorClass};
 
 /// A word that is none of a closed set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {what} `{given}`: {}", suggest_name(.given, .known))]
+#[error("unknown {what} `{given}`: {}", format_suggestion(.given, .known.iter().map(String::as_str)))]
 pub struct UnknownName {
     pub what: &'static str,
     pub given: String,
@@ -21,13 +21,6 @@ pub struct UnknownName {
 impl Classify for UnknownName {
     fn class(&self) -> ErrorClass {
         ErrorClass::Selection
-    }
-}
-
-fn suggest_name(given: &str, known: &[String]) -> String {
-    match find_closest_name(given, known.iter().map(String::as_str)) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("known are {}", known.join(", ")),
     }
 }
 
@@ -151,7 +144,7 @@ mod tests {
         );
         assert_eq!(
             "x".parse::<Runtime>().expect_err("x").to_string(),
-            "unknown runtime `x`: known are containerd, docker"
+            "unknown runtime `x`: expected one of containerd, docker"
         );
     }
 }

@@ -66,7 +66,7 @@ pub fn find_fault(name: &str) -> Option<(&'static str, String)> {
 
 fn find_part_fault(part: &str) -> Option<(&'static str, String)> {
     let (code, why) = if matches!(part, "" | "." | "..") {
-        ("archive-name-traversal", "leaves its folder, or says it in a roundabout way")
+        ("archive-name-traversal", "leaves its folder, or has an empty or `.` part")
     } else if part.ends_with(['.', ' ']) {
         ("archive-name-trailing", "ends in a dot or blank, which Windows drops")
     } else if part.encode_utf16().count() > 255 {

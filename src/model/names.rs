@@ -12,13 +12,13 @@ pub fn find_closest_name<'a>(given: &str, known: impl IntoIterator<Item = &'a st
         .map(|(_, name)| name)
 }
 
-/// `known` as a sentence's end: the nearest one, or all where they are few.
-#[must_use]
+/// The hint of a message about an unknown name: the nearest known one, all of a few, or the first ones of many.
 pub fn format_suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 40;
     let known: Vec<&str> = known.into_iter().collect();
-    match find_closest_name(given, known.iter().copied()) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None if known.len() <= 40 => format!("known are {}", known.join(", ")),
-        None => format!("{} names are known", known.len()),
+    if let Some(name) = find_closest_name(given, known.iter().copied()) {
+        return format!("did you mean `{name}`?");
     }
+    let more = if known.len() > SHOWN { ", …" } else { "" };
+    format!("expected one of {}{more}", known[..known.len().min(SHOWN)].join(", "))
 }

@@ -57,12 +57,12 @@ impl Upstream {
         let mut versions = match self.kind {
             UpstreamKind::Newest => {
                 let text = std::str::from_utf8(list).unwrap_or_default().trim();
-                vec![self.parse_version(text).ok_or("it names no release")?]
+                vec![self.parse_version(text).ok_or("it contains no release")?]
             }
             UpstreamKind::GithubReleases => {
                 let list: Value =
-                    serde_json::from_slice(list).map_err(|error| format!("no JSON: {error}"))?;
-                let releases = list.as_array().ok_or("it is no list of releases")?;
+                    serde_json::from_slice(list).map_err(|error| format!("it is not JSON: {error}"))?;
+                let releases = list.as_array().ok_or("it is not a list of releases")?;
                 let done = |release: &&Value| release["draft"] != true && release["prerelease"] != true;
                 let names = releases.iter().filter(done).filter_map(|release| release["tag_name"].as_str());
                 names.filter_map(|name| self.parse_version(name)).collect()
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(upstream.list_url("1.36"), "https://example.test/1.36");
         assert_eq!(said(&upstream, "v1.36.9\n").unwrap(), ["1.36.9"]);
         for wrong in ["", "<html>", "1.36.9", "v1.36.9 v1.36.8", "vnext"] {
-            assert_eq!(said(&upstream, wrong), Err("it names no release".to_owned()), "{wrong}");
+            assert_eq!(said(&upstream, wrong), Err("it contains no release".to_owned()), "{wrong}");
         }
     }
 
@@ -124,8 +124,8 @@ mod tests {
         let github = upstream(UpstreamKind::GithubReleases, "v{version}");
         assert_eq!(
             said(&github, r#"{"message": "rate limit"}"#),
-            Err("it is no list of releases".to_owned())
+            Err("it is not a list of releases".to_owned())
         );
-        assert!(said(&github, "<html>").unwrap_err().starts_with("no JSON"));
+        assert!(said(&github, "<html>").unwrap_err().starts_with("it is not JSON"));
     }
 }

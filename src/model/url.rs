@@ -181,7 +181,7 @@ impl FromStr for HttpUrl {
         if find_control(text, false).is_some()
             || text.contains([' ', '\\', '"', '<', '>', '^', '`', '|', '\''])
         {
-            return refuse("a character has to be percent-encoded");
+            return refuse("expected percent-encoding of special characters");
         }
         if !text.is_ascii() {
             return refuse("expected ASCII characters");

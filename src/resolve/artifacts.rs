@@ -86,7 +86,7 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
     let Some(release) = release else {
         return Err(Finding::new(
             "version-unknown",
-            format!("no release of {} holds version {version}", component.name),
+            format!("no release of {} has the version {version}", component.name),
             suggest_version(component),
         )
         .with_subject(&component.name)
@@ -128,7 +128,9 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
 
 fn suggest_version(component: &Component) -> String {
     match component.pins.iter().filter(|pin| pin.is_usable()).map(|pin| &pin.version).max() {
-        Some(version) => format!("choose one that is, such as `--component {}={version}`", component.name),
+        Some(version) => {
+            format!("choose a published version, such as `--component {}={version}`", component.name)
+        }
         None => format!("see `imagegen list components {}`", component.name),
     }
 }
@@ -267,7 +269,7 @@ mod tests {
     #[test]
     fn versions_outside_every_release_are_refused() {
         let refusal = plan_release(&component(), &"2.0.0".parse().expect("version")).expect_err("refused");
-        assert_eq!(refusal.message, "no release of thing holds version 2.0.0");
-        assert_eq!(refusal.remedy, "choose one that is, such as `--component thing=1.6.0`");
+        assert_eq!(refusal.message, "no release of thing has the version 2.0.0");
+        assert_eq!(refusal.remedy, "choose a published version, such as `--component thing=1.6.0`");
     }
 }

@@ -135,7 +135,10 @@ pub(super) fn choose_pause_image(
         refusals.push(
             Finding::new(
                 "pause-build",
-                format!("{image} holds no image for Windows {} (build {})", windows.release, windows.build),
+                format!(
+                    "{image} contains no image for Windows {} (build {})",
+                    windows.release, windows.build
+                ),
                 match windows.pause.first() {
                     Some(first) => format!(
                         "choose `--component pause={}` or newer, or another Windows release",
@@ -163,8 +166,8 @@ pub(super) fn plan_packer(
             refusals.push(
                 Finding::new(
                     "packer-unused",
-                    format!("target {} is made without Packer", target.name),
-                    "leave `packer` out".to_owned(),
+                    format!("target {} is built without Packer", target.name),
+                    "remove `packer`".to_owned(),
                 )
                 .with_subject("packer")
                 .with_source(format!("packer/targets/{}/target.json", target.name)),
@@ -178,7 +181,7 @@ pub(super) fn plan_packer(
             Finding::new(
                 "packer-plugin",
                 format!("target {} does not use the Packer plugin {name}", target.name),
-                format!("name `{}`, or leave it out", image.plugins.first().name),
+                format!("use `{}`, or remove it", image.plugins.first().name),
             )
             .with_subject("packer")
             .with_source(format!("packer/targets/{}/target.json", target.name)),

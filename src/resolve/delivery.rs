@@ -19,8 +19,7 @@ pub(super) fn choose_delivery(
     let delivery = selection.delivery.unwrap_or(default);
     if !ways.contains(&delivery) {
         let instead = if delivery == Delivery::Media && ways.contains(&Delivery::Mirror) {
-            "choose `--delivery mirror --mirror URL`; `imagegen bundle extract --as-mirror DIR` makes what \
-             that URL is to serve"
+            "choose `--delivery mirror --mirror URL`; `imagegen bundle extract --as-mirror DIR` writes the files that this URL must serve"
                 .to_owned()
         } else {
             format!("choose `--delivery {default}`")
@@ -64,7 +63,7 @@ pub(super) fn check_delivery(
                 refusals.push(
                     Finding::new(
                         "delivery-mirror",
-                        format!("no mirror is named for what comes from {}", hosts.join(", ")),
+                        format!("artifacts of {} have no mirror", hosts.join(", ")),
                         "add `--mirror URL`, or an override of each host's `https://HOST/`",
                     )
                     .with_subject("delivery")
@@ -117,8 +116,8 @@ fn check_offline_media(selection: &ImageDefinition, refusals: &mut Vec<Finding>)
         refusals.push(
             Finding::new(
                 "media-updates",
-                "updates are searched for in the network, and delivery by media has none",
-                "name updates as files with URL and SHA-256 (`updates.files` in imagegen.json)",
+                "a search for updates needs the network, and delivery by media has none",
+                "give updates as files with URL and SHA-256 (`updates.files` in imagegen.json)",
             )
             .with_subject("updates")
             .with_source(
@@ -136,8 +135,8 @@ fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mu
     refusals.push(
         Finding::new(
             "media-images",
-            format!("the disc of target {} holds no container images", target.name),
-            "leave out `--image`: nodes pull them from the registry that they reach",
+            format!("the disc of target {} contains no container images", target.name),
+            "remove `--image`: nodes pull the images from a registry",
         )
         .with_subject("containerImages")
         .with_source("derived: with delivery `media` the machine has no network while the image is built"),

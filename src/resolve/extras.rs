@@ -27,8 +27,11 @@ pub(super) fn choose_features(
                 refusals.push(
                     Finding::new(
                         "feature-unsupported",
-                        format!("the feature {} cannot be had here: {}", feature.name, feature.reason),
-                        format!("leave out `--feature {}`", feature.name),
+                        format!(
+                            "the feature {} does not work with this selection: {}",
+                            feature.name, feature.reason
+                        ),
+                        format!("remove `--feature {}`", feature.name),
                     )
                     .with_subject(&feature.name)
                     .with_source(&feature.source),
@@ -45,7 +48,7 @@ pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Fi
         refusals.push(
             Finding::new(
                 "update-file",
-                format!("the file of {} is not a package: {}", file.kb, file.url),
+                format!("the file of {} is not an update package: {}", file.kb, file.url),
                 "give the URL of a `.msu` file",
             )
             .with_subject("updates")
@@ -70,7 +73,7 @@ pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Fi
             Finding::new(
                 "mirror",
                 format!("the registry {registry} has no mirror"),
-                format!("write `\"{registry}\": [\"https://mirror.example\"]`, or leave it out"),
+                format!("write `\"{registry}\": [\"https://mirror.example\"]`, or remove it"),
             )
             .with_subject("mirrors")
             .with_source("https://github.com/containerd/containerd/blob/main/docs/hosts.md"),
@@ -96,7 +99,7 @@ pub(super) fn check_packer_versions(
             refusals.push(
                 Finding::new(
                     "packer-version",
-                    format!("the catalog knows no release {version} of {name}"),
+                    format!("the catalog has no release {version} of {name}"),
                     format!("choose a version in {}", ranges.join(" or ")),
                 )
                 .with_subject(&name)

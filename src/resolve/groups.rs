@@ -85,7 +85,9 @@ pub(super) fn choose_groups(
             Finding::new(
                 "override-unused",
                 format!("an override names the component {name}, which this image does not use"),
-                format!("leave the override out, or choose what needs it (`imagegen explain {name}`)"),
+                format!(
+                    "remove the override, or select what needs the component (`imagegen explain {name}`)"
+                ),
             )
             .with_subject(name)
             .with_source("manifests/contents.json"),
@@ -99,7 +101,7 @@ pub(super) fn choose_groups(
                 "component-unused",
                 format!("this image does not use the component {name}"),
                 format!(
-                    "leave out `--component {name}=…`, or choose what needs it (`imagegen explain {name}`)"
+                    "remove `--component {name}=…`, or select what needs the component (`imagegen explain {name}`)"
                 ),
             )
             .with_subject(name)
@@ -220,8 +222,8 @@ fn plan_part(
         refusals.push(
             Finding::new(
                 "no-default-version",
-                format!("no version of {} is known to fit Kubernetes {}", part.component, line.minor),
-                format!("name one: `--component {}=VERSION`", part.component),
+                format!("the catalog has no version of {} for Kubernetes {}", part.component, line.minor),
+                format!("add `--component {}=VERSION`", part.component),
             )
             .with_subject(&part.component)
             .with_source(&line.source),
@@ -236,7 +238,7 @@ fn plan_part(
             Finding::new(
                 "component-range",
                 format!(
-                    "{} {version} is outside `{}`, what Kubernetes {} works with",
+                    "{} {version} is outside `{}`, the range for Kubernetes {}",
                     part.component, choice.allowed, line.minor
                 ),
                 format!(

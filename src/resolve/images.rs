@@ -25,12 +25,10 @@ pub(super) fn plan_images(
     };
     match catalog.load_support()?.pause_digests.iter().find(|known| known.image == pause) {
         None => warn(format!(
-            "{pause} is not pulled in advance, because no publisher states its digest: a node pulls it for its first pod; \
-             `--image {pause}@sha256:…` adds it"
+            "{pause} is not pulled during the bake, because no publisher states its digest: a node pulls it for its first pod; `--image {pause}@sha256:…` adds it"
         )),
         Some(_) if delivery == Delivery::Mirror && !is_mirrored => warn(format!(
-            "{pause} is not pulled in advance, because the machine reaches the mirror alone: a node pulls it for its \
-             first pod; `--registry-mirror {registry}=URL` names a mirror of its registry"
+            "{pause} is not pulled during the bake, because the machine reaches only the mirror: a node pulls it for its first pod; `--registry-mirror {registry}=URL` adds a mirror of its registry"
         )),
         Some(known) => images.extend(format!("{pause}@sha256:{}", known.sha256).parse::<ImageReference>()),
     }

@@ -52,7 +52,7 @@ pub(super) fn choose_kubernetes(
         return Ok((line, version, vec![warning]));
     }
     let refusal = Finding::new("kubernetes-unknown", format!("unknown Kubernetes release {version}: the latest known of {minor} is {}", line.latest), format!(
-            "choose `--k8s {}`, or `--k8s {minor}` and what upstream has by `imagegen lock --update kubernetes`",
+            "choose `--k8s {}`, or pin a newer release with `imagegen lock --k8s {minor} --update kubernetes`",
             line.latest
         )).with_subject("kubernetes").with_source(&line.source);
     Err(refuse_image(vec![refusal]).into())
@@ -70,8 +70,7 @@ fn choose_latest(line: KubernetesLine, updated: Option<&Version>) -> (Kubernetes
         id: "newer-release".to_owned(),
         subject: version.to_string(),
         message: format!(
-            "Kubernetes {version} is newer than {}, the latest that the catalog knows of {}: what was asked of \
-             its programs is what earlier releases say",
+            "Kubernetes {version} is newer than {}, the latest release of {} in the catalog: its flags and fields are checked against earlier releases",
             line.latest, line.minor
         ),
     };

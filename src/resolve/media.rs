@@ -61,8 +61,8 @@ pub(super) fn check_evaluation(
         refusals.push(
             Finding::new(
                 "evaluation-media",
-                format!("`{name}` names evaluation media: their Windows expires after 180 days, and images of them must not be published"),
-                "take the media of your licence, or add `--var evaluation=true` for tests of your own",
+                format!("`{name}` is an evaluation medium: its Windows expires after 180 days, and images of it must not be published"),
+                "use the media of your license, or add `--var evaluation=true` for tests of your own",
             )
             .with_subject(name)
             .with_source(source),

@@ -23,7 +23,7 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
     for (key, over) in overrides {
         if is_script(key) && (Override { sha256: None, ..over.clone() }) != Override::default() {
             let instead = "give `sha256` alone; the files come from `--scripts DIR`";
-            refusals.push(refuse_override(key, "a guest script is named by its digest", instead));
+            refusals.push(refuse_override(key, "an override of a guest script takes a digest only", instead));
         }
         if let Some(header) = over.headers.keys().find(|name| !is_free_header(name)) {
             let instead = "name a header such as `Authorization`";
@@ -38,7 +38,7 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
             if !key.ends_with('/') || !url.ends_with('/') {
                 refusals.push(refuse_override(
                     key,
-                    "a mirror replaces one URL prefix by another",
+                    "an override of a URL prefix needs another URL prefix",
                     "end both with `/`",
                 ));
             }
@@ -46,7 +46,7 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
                 refusals.push(refuse_override(
                     key,
                     "a mirror serves the same bytes: it takes only `url` and `headers`",
-                    "name the component where digests or signatures are your own",
+                    "override the component to give your own digests or signatures",
                 ));
             }
         }
@@ -126,7 +126,7 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
             id: "override-contradicts-catalog".to_owned(),
             subject: artifact.component.to_string(),
             message: format!(
-                "the override's digest of {} {} is not the one that the catalog knows for {}: {} ({})",
+                "the override's digest of {} {} differs from the catalog's digest for {}: {} ({})",
                 artifact.component,
                 artifact.version,
                 artifact.url,

@@ -194,7 +194,7 @@ fn check_given(
     if variable.sensitive {
         refuse(
             "secret-in-selection",
-            format!("`{name}` is a secret: flags and files are read by others"),
+            format!("`{name}` is a secret: other users can read flags and files"),
             format!("set it in the environment as {}", list_environment(variable)),
         );
         return;
@@ -203,13 +203,13 @@ fn check_given(
         refuse(
             "variable-computed",
             format!("imagegen sets `{name}` to the path of the verified file"),
-            "leave it out".to_owned(),
+            "remove it".to_owned(),
         );
         return;
     }
     if !variable.applies(selectors) {
         let reason = format!("`{name}` {}", describe_unused(variable, selectors));
-        refuse("variable-unused", reason, "leave it out, or change the choice".to_owned());
+        refuse("variable-unused", reason, "remove it, or change the choice".to_owned());
     }
     if let Err(reason) = check_value(variable, value) {
         let example = variable.example.as_ref().map(|example| format!(", such as `{example}`"));
@@ -234,7 +234,7 @@ fn describe_unused(variable: &Variable, selectors: &BTreeMap<String, String>) ->
         .keys()
         .filter_map(|selector| Some(format!("{selector} is `{}`", selectors.get(selector)?)))
         .collect();
-    format!("counts only with {}, and {}", needs.join(" and "), is.join(" and "))
+    format!("applies only with {}, and {}", needs.join(" and "), is.join(" and "))
 }
 
 /// `--image-version` must suit the names that it becomes part of.
@@ -275,7 +275,7 @@ fn check_plugin_support(
             Finding::new(
                 "plugin-version",
                 format!("{what} is not known to the Packer plugin {} {}", plugin.name, plugin.version),
-                format!("choose plugin {} or newer, or leave it out", support.present_in),
+                format!("choose plugin {} or newer, or remove it", support.present_in),
             )
             .with_subject("packer")
             .with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
@@ -351,7 +351,7 @@ fn check_relations(target: &Target, chosen: &Chosen, refusals: &mut Vec<Finding>
                 Finding::new(
                     "variable-combination",
                     format!("`{}` and `{other}` exclude each other", variable.name),
-                    "leave one of them out".to_owned(),
+                    "remove one of them".to_owned(),
                 )
                 .with_source(&variable.source),
             );

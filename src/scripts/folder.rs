@@ -34,7 +34,8 @@ pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
         let inside =
             Path::new(&path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !inside {
-            let message = format!("{}: `{path}` is no path inside the folder", folder.join(LIST).display());
+            let message =
+                format!("{}: `{path}` is not a path inside the folder", folder.join(LIST).display());
             return Err(InputError { message, remedy: None }.into());
         }
         let bytes = fs::read_file(&folder.join(&path))?;
@@ -100,7 +101,8 @@ fn replace_scripts(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut Tre
                 return Err(InputError {
                     message: format!("an override names {key}, and there is no `--scripts DIR`"),
                     remedy: Some(
-                        "name the folder that holds the script, or leave the override out".to_owned(),
+                        "add `--scripts DIR` with the folder of the script, or remove the override"
+                            .to_owned(),
                     ),
                 }
                 .into());

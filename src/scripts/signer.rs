@@ -62,7 +62,7 @@ impl Classify for SignError {
                     .to_owned(),
             ],
             Self::Proof { error, .. } if error.code == "untrusted-root" => {
-                vec!["name the root that the certificate leads to: `--root FILE`".to_owned()]
+                vec!["give the root of the certificate: `--root FILE`".to_owned()]
             }
             _ => Vec::new(),
         }

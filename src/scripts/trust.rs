@@ -61,7 +61,7 @@ pub fn find_signing(provisioners: &Tree, demand: Demand<'_>) -> Result<(Signing,
             Ok(signer) if demand.allows_root(&signer.root) => found.push(signer),
             Ok(signer) => {
                 let message =
-                    format!("its chain ends in {}, which `allowedRoots` lacks", sha256_hex(&signer.root));
+                    format!("its chain ends in {}, which is not in `allowedRoots`", sha256_hex(&signer.root));
                 failed.entry(("untrusted-root", message)).or_default().push(path);
             }
             Err(error) => failed.entry((error.code, error.message)).or_default().push(path),
@@ -113,9 +113,7 @@ fn build_policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
         policy.timestamp_roots.extend(own.iter().cloned());
         policy.roots = own;
     } else if rule.publishers.is_empty() {
-        return Err(wrong(
-            "it names neither publishers nor roots, so that anyone could have signed".to_owned(),
-        ));
+        return Err(wrong("it has neither publishers nor roots, so any signer would be accepted".to_owned()));
     }
     if rule.publishers.is_empty() {
         return Ok(vec![policy]);
@@ -172,7 +170,7 @@ fn warn_expiry(found: &[SignedBy]) -> Vec<Warning> {
         id: "scripts-expire".to_owned(),
         subject: signed.subject.clone(),
         message: format!(
-            "guest scripts are signed without timestamp: nodes refuse them from {} on, when the certificate of `{}` ends",
+            "guest scripts are signed without timestamp: nodes refuse them from {} on, when the certificate of `{}` expires",
             format_time(UnixTime::since_unix_epoch(Duration::from_secs(signed.not_after))),
             signed.subject
         ),

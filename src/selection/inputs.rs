@@ -86,7 +86,7 @@ pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
 pub fn mirror_overrides(url: Option<&HttpUrl>) -> Result<Overrides> {
     let Some(url) = url else { return Ok(Overrides::new()) };
     if url.request_url().contains('?') {
-        let message = format!("--mirror {url}: a mirror is the beginning of a URL and has no query");
+        let message = format!("--mirror {url}: expected the beginning of a URL, without query");
         return Err(InputError::new(message, "give tokens as `headers` of an override").into());
     }
     let url =
@@ -126,7 +126,7 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
         text = String::from_utf8_lossy(&bytes).into_owned();
     }
     if text.contains("PRIVATE KEY") || text.contains("secret key") {
-        let remedy = "give the public key; the private one belongs where you sign";
+        let remedy = "give the public key, and keep the private key where you sign";
         return Err(InputError::new(format!("{field} is a private key"), remedy).into());
     }
     if !key::is_public(&text) {

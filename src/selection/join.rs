@@ -25,7 +25,7 @@ const TOKEN_LIMIT: u64 = 4096;
 pub fn read_places(trees: &Trees, signed: bool) -> Result<Places> {
     let paths: Value = trees.provisioners.read_json("paths.json")?.unwrap_or_default();
     Places::from_paths(&paths, signed)
-        .ok_or_else(|| InternalError("provisioners/paths.json names no place for the join".to_owned()).into())
+        .ok_or_else(|| InternalError("provisioners/paths.json has no path for the join".to_owned()).into())
 }
 
 /// # Errors
@@ -37,8 +37,8 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
             let file = path.display().to_string();
             if json::parse_json::<Value>(&file, &bytes)?.get("token").is_some() {
                 return Err(input_error(
-                    format!("{file} holds a `token`: the input file is no place for a secret"),
-                    "take it out, and give the token with `--token-env NAME` or `--token-file PATH`",
+                    format!("{file} contains a `token`: secrets do not belong in the input file"),
+                    "remove it, and give the token with `--token-env NAME` or `--token-file PATH`",
                 ));
             }
             json::parse_json(&file, &bytes)?
@@ -67,7 +67,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
 fn hash_public_key(path: &Path) -> Result<String> {
     let wrong = |why: String| {
         input_error(
-            format!("{} is no certificate in PEM: {why}", path.display()),
+            format!("{} is not a certificate in PEM: {why}", path.display()),
             "give the cluster's CA, such as /etc/kubernetes/pki/ca.crt of a control plane",
         )
     };
@@ -82,7 +82,7 @@ fn hash_public_key(path: &Path) -> Result<String> {
 pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
     if args.token.is_some() {
         return Err(usage(
-            "`--token` is refused: an argument is seen by every user of this machine".to_owned(),
+            "`--token` is refused: every user of this machine can see arguments".to_owned(),
             "revoke that token (`kubeadm token delete`), and give a new one with `--token-env NAME` or \
              `--token-file PATH` (`-` is stdin)",
         ));
@@ -106,7 +106,7 @@ fn read_variable(name: &str) -> Result<Vec<u8>> {
         Ok(value) if !value.is_empty() => Ok(value.into_bytes()),
         // A token in the place of a name must not be repeated.
         _ if Token::parse(name).is_ok() => Err(usage(
-            "`--token-env` takes the name of a variable, and was given a token".to_owned(),
+            "`--token-env` expects the name of a variable, found a token".to_owned(),
             "revoke that token (`kubeadm token delete`): it was an argument",
         )),
         _ => Err(input_error(

@@ -161,7 +161,7 @@ pub fn complete_for_lock(
     let used = old.and_then(|lock| lock.policy.as_ref());
     if let Some(used) = used.filter(|_| definition.target.is_none() && args.selection.policy.is_none()) {
         let message = format!("{} was written under the policy `{}`", path.display(), used.name);
-        return Err(InputError::new(message, "add `--policy FILE`, or name the image by flags").into());
+        return Err(InputError::new(message, "add `--policy FILE`, or select the image by flags").into());
     }
     Ok(complete_from_lock(definition, old))
 }

@@ -121,7 +121,7 @@ fn read_targets(folder: &Folder) -> Result<OwnFiles> {
         Some(path) => Err(refuse_file(
             folder,
             path.trim_start_matches("targets/"),
-            "name the folder of folders that each hold a `target.json`",
+            "give a folder with a folder for each target, which contains its `target.json`",
         )),
     }
 }
@@ -154,6 +154,6 @@ fn check_component_name(path: &str, own: &OwnFile) -> Result<()> {
 }
 
 fn refuse_file(folder: &Folder, path: &str, remedy: &str) -> Error {
-    let message = format!("{} {}: `{path}` has no place there", folder.flag, folder.path.display());
+    let message = format!("{} {}: `{path}` does not belong there", folder.flag, folder.path.display());
     InputError::new(message, remedy).into()
 }

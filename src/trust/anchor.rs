@@ -196,7 +196,7 @@ pub(super) fn check_anchors(policy: &Policy, artifact: &PlannedArtifact, catalog
             if matches!(anchor, Anchor::Publisher(_)) && policy.allowed_roots.is_none() {
                 remedy += "; a publisher counts together with `allowedRoots`";
             }
-            let message = format!("an override names {}, and the policy does not", anchor.describe());
+            let message = format!("an override uses {}, which the policy does not trust", anchor.describe());
             Finding::new(field, message, remedy).with_subject(artifact.title())
         })
         .collect()

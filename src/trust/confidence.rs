@@ -107,7 +107,7 @@ pub(super) fn check_stated_digest(policy: &Policy, subject: &Subject<'_>) -> Opt
         return None;
     }
     let message = format!("the image definition alone states its digest, below `{}`", minimum.as_str());
-    let remedy = format!("check it yourself and name it in the policy: `\"trustedDigests\": [\"{digest}\"]`");
+    let remedy = format!("verify it and add it to the policy: `\"trustedDigests\": [\"{digest}\"]`");
     Some(Finding::new("minimumConfidence", message, remedy).with_subject(&subject.title))
 }
 
@@ -117,7 +117,7 @@ fn report_low(policy: &Policy, artifact: &PlannedArtifact, best: Confidence) -> 
     let digest = digest.or(artifact.digest()).map_or("…", |pin| pin.digest.as_str());
     let message = format!("its digest is attested `{}`, below `{}`", best.as_str(), minimum.as_str());
     let remedy = format!(
-        "check the file yourself and name it in the policy (`\"trustedDigests\": [\"{digest}\"]`), or override {} \
+        "verify the file and add it to the policy (`\"trustedDigests\": [\"{digest}\"]`), or override {} \
          with a build that is signed",
         artifact.component
     );

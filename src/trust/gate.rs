@@ -137,7 +137,7 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
 pub fn check_steps(policy: &Policy, applied: &[StepId]) -> Result<(), PolicyError> {
     let absent = policy.required_steps.iter().filter(|id| !applied.contains(id));
     let findings = absent.map(|id| {
-        let remedy = format!("bring the step `{id}` by `--steps DIR`, or choose what it applies to");
+        let remedy = format!("add the step `{id}` with `--steps DIR`, or select what it applies to");
         Finding::new("requiredSteps", "no step of the plan has this id", remedy).with_subject(id)
     });
     refuse_findings(policy, findings.collect())
@@ -189,7 +189,7 @@ fn check_subject(policy: &Policy, subject: &Subject<'_>, governed: bool, catalog
     }
     let unmet = requirements(policy, subject)
         .filter(|rule| !rule.any_of.iter().any(|proof| offers(subject, *proof)))
-        .map(|rule| report_unmet(rule, subject, "no such evidence is recorded for it"));
+        .map(|rule| report_unmet(rule, subject, "no such proof is recorded"));
     findings.extend(unmet);
     findings
 }
@@ -220,12 +220,12 @@ fn check_own_code(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
         return None;
     }
     let digest = subject.digests.iter().find(|it| !is_trusted_digest(policy, it.as_str()))?;
-    Some(report_untrusted(&subject.title, "its code is not this program's own", digest.as_str()))
+    Some(report_untrusted(&subject.title, "its code is not imagegen's", digest.as_str()))
 }
 
 fn report_untrusted(title: &str, reason: &str, digest: &str) -> Finding {
-    let remedy = format!("check it and name it in the policy: `\"trustedDigests\": [\"{digest}\"]`");
-    let message = format!("{reason} (SHA-256 {digest}), and the policy does not name it");
+    let remedy = format!("verify it and add it to the policy: `\"trustedDigests\": [\"{digest}\"]`");
+    let message = format!("{reason} (SHA-256 {digest}), and the policy does not trust it");
     Finding::new("trustedDigests", message, remedy).with_subject(title)
 }
 
@@ -261,7 +261,7 @@ pub fn check_evidence(
                     format!("{} of {} is {}", proof.proof.as_str(), proof.subject, proof.verdict.as_str())
                 })
                 .collect();
-            let found = if found.is_empty() { "there is none".to_owned() } else { found.join(", ") };
+            let found = if found.is_empty() { "it is missing".to_owned() } else { found.join(", ") };
             report_unmet(rule, &subject, &found)
         })
         .collect();
@@ -349,12 +349,12 @@ fn report_unmet(rule: &Requirement, subject: &Subject<'_>, found: &str) -> Findi
     let proofs = proofs.join(" or ");
     let remedy = match subject.role {
         Role::Artifact => format!("override {} with a build that offers {proofs}", subject.name),
-        Role::Update => "name updates as files with their digests (`updates.files`)".to_owned(),
-        _ => "choose an image without it, or have the rule select something else".to_owned(),
+        Role::Update => "give updates as files with their digests (`updates.files`)".to_owned(),
+        _ => "choose an image without it, or change what the rule selects".to_owned(),
     };
     Finding::new(
         format!("require {}", rule.id),
-        format!("it must be proven by {proofs}, and {found}"),
+        format!("it must be proven by {proofs}, but {found}"),
         remedy,
     )
     .with_subject(&subject.title)
@@ -378,7 +378,7 @@ fn offers(subject: &Subject<'_>, proof: ProofKind) -> bool {
 fn check_forbidden(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
     let remedy = match subject.name.as_str() {
         "wins" => "choose `--host-access services` or `hostprocess`".to_owned(),
-        name => format!("choose an image without it (`imagegen explain {name}` says what brings it)"),
+        name => format!("choose an image without it (`imagegen explain {name}` shows what needs it)"),
     };
     policy.forbidden_components.iter().any(|pattern| subject.is_named(pattern)).then(|| {
         Finding::new("forbiddenComponents", "the component is forbidden", remedy).with_subject(&subject.title)
@@ -388,13 +388,13 @@ fn check_forbidden(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
 fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
     let Some(allowed) = policy.hosts() else { return Vec::new() };
     if subject.role == Role::Update && matches!(subject.origin, Origin::Platform(_)) {
-        let remedy = "name updates as files with their digests (`updates.files`)";
+        let remedy = "give updates as files with their digests (`updates.files`)";
         let message = "Windows Update decides which hosts they come from";
         return vec![Finding::new("allowedHosts", message, remedy).with_subject(&subject.title)];
     }
     let finding = |host: String| {
         let remedy =
-            format!("serve it from a host of yours: an override of `https://{host}/`, or `--mirror URL`");
+            format!("serve it from your own host: an override of `https://{host}/`, or `--mirror URL`");
         Finding::new("allowedHosts", format!("it comes from {host}"), remedy).with_subject(&subject.title)
     };
     subject.hosts().into_iter().filter(|host| !allowed.allows_host(host)).map(finding).collect()

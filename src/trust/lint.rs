@@ -45,7 +45,7 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
     ];
     for (field, is_empty) in lists {
         if is_empty {
-            findings.push(report(field, "the list is empty", "name a member, or leave the list out"));
+            findings.push(report(field, "the list is empty", "add a member, or remove the list"));
         }
     }
     findings.extend(find_malformed_trust(policy));
@@ -99,7 +99,7 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
     for grant in &policy.header_grants {
         if grant.environment.is_empty() || grant.hosts.is_empty() {
             let remedy = "name the environment variable and the hosts that receive it";
-            findings.push(report("headerGrants", "a grant without variable or hosts", remedy));
+            findings.push(report("headerGrants", "a grant has no variable or no hosts", remedy));
         }
     }
     findings

@@ -106,7 +106,7 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         {
             return Err(InputError {
                 message: format!("the file's digest is {read}, not {given}"),
-                remedy: Some("one of them is of another version".to_owned()),
+                remedy: Some("one of them belongs to another version".to_owned()),
             }
             .into());
         }
@@ -115,14 +115,14 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
     if known.digests.is_empty() {
         return Err(UsageError {
             message: "no digest is given".to_owned(),
-            remedy: Some("name the file (`--from FILE`), or its digest (`--sha256 HEX`)".to_owned()),
+            remedy: Some("give the file (`--from FILE`), or its digest (`--sha256 HEX`)".to_owned()),
         }
         .into());
     }
     if known.source.is_empty() {
         return Err(UsageError {
             message: "the source of the file is missing".to_owned(),
-            remedy: Some("name it: `--source TEXT`; `--from publisher` names it itself".to_owned()),
+            remedy: Some("add `--source TEXT`; `--from publisher` sets it".to_owned()),
         }
         .into());
     }

@@ -13,7 +13,7 @@ pub(super) fn check_version(catalog: &Catalog, component: &Component, version: &
     let name = &component.name;
     if !component.releases.iter().any(|release| release.versions.contains(version)) {
         return Err(InputError::new(
-            format!("no release of {name} holds version {version}"),
+            format!("no release of {name} has the version {version}"),
             format!("add a range to `releases` in components/{name}.json first"),
         )
         .into());

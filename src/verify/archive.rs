@@ -134,12 +134,8 @@ fn walk_archive<R: Read + Seek>(
     reader.by_ref().take(4).read_to_end(&mut magic).map_err(|error| read::to_proof_error(&error))?;
     reader.seek(SeekFrom::Start(0)).map_err(|error| read::to_proof_error(&error))?;
     let (own, other, said) = match format {
-        ArchiveFormat::Zip => {
-            (&b"PK"[..], &b"\x1f\x8b"[..], "a zip archive is expected and a gzip file is there")
-        }
-        ArchiveFormat::TarGz => {
-            (&b"\x1f\x8b"[..], &b"PK"[..], "a tar.gz archive is expected and a zip file is there")
-        }
+        ArchiveFormat::Zip => (&b"PK"[..], &b"\x1f\x8b"[..], "expected a zip archive, found a gzip file"),
+        ArchiveFormat::TarGz => (&b"\x1f\x8b"[..], &b"PK"[..], "expected a tar.gz archive, found a zip file"),
     };
     if magic.starts_with(other) {
         return Err(ProofError::new("archive-format", said));

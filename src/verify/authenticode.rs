@@ -185,7 +185,7 @@ pub fn unsigned_script(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
 
 fn detect_kind(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
     FileKind::detect(name, bytes.get(..8).unwrap_or(bytes))
-        .ok_or_else(|| ProofError::new("unsigned", "files of this kind carry no Authenticode signature"))
+        .ok_or_else(|| ProofError::new("unsigned", "files of this kind have no Authenticode signature"))
 }
 
 /// A signed file, read as far as its signature.
@@ -286,7 +286,7 @@ fn signature<'a>(
     }
     let stamp = timestamp::prove_time(data, policy)?;
     if stamp.is_none() && policy.require_timestamp {
-        return Err(Code::TimestampMissing.with_message("no timestamp, which the policy demands"));
+        return Err(Code::TimestampMissing.with_message("no timestamp, which the policy requires"));
     }
     let (root, authorities) = find_trusted_root(&leaf, data, stamp.as_ref(), policy)?;
     if let Some(publisher) = &policy.publisher {
@@ -313,7 +313,7 @@ fn check_digest(
     if kind == FileKind::Cat {
         // The signed digest is over what is inside of this sequence: no digest covers its tag.
         if data.content.tag != tlv::SEQUENCE {
-            return Err(Code::CmsMalformed.with_message("the content of the catalog is no list"));
+            return Err(Code::CmsMalformed.with_message("the content of the catalog is not a list"));
         }
         return Ok(data.signer.digest);
     }
@@ -321,7 +321,7 @@ fn check_digest(
     let found = file.digest(source, indirect.algorithm)?;
     if found.as_deref() != Some(indirect.digest) {
         return Err(Code::FileDigest.with_message(format!(
-            "the file is not the one that was signed: its {} is {}, the signed one {}",
+            "the file differs from the signed file: its {} is {}, the signed one is {}",
             indirect.algorithm.as_str(),
             encode_hex(found.as_deref().unwrap_or_default()),
             encode_hex(indirect.digest)
@@ -353,7 +353,7 @@ fn find_trusted_root(
     if !policy.certificates.is_empty() && !own.any(pinned) {
         let (subject, sha256) = (leaf.subject(), leaf.sha256());
         return Err(Code::CertificatePin.with_message(format!(
-            "neither `{subject}` (SHA-256 {sha256}) nor an authority of it is pinned"
+            "neither `{subject}` (SHA-256 {sha256}) nor an authority of its chain is pinned"
         )));
     }
     Ok((chain.root.clone(), chain.authorities))

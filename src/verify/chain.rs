@@ -64,7 +64,7 @@ pub enum RootError {
     Unreadable { number: usize },
     #[error("trust/roots.json: {0}")]
     List(String),
-    #[error("trust/{file} is not the certificate that trust/roots.json names: SHA-256 {found}")]
+    #[error("trust/{file} differs from the certificate in trust/roots.json: SHA-256 {found}")]
     Differs { file: String, found: String },
 }
 
@@ -213,10 +213,10 @@ impl PinnedRoots {
             let file = listed.file;
             let pem = manifests
                 .get(&format!("trust/{file}"))
-                .ok_or_else(|| RootError::List(format!("trust/{file} is absent")))?;
+                .ok_or_else(|| RootError::List(format!("trust/{file} is missing")))?;
             let [root] = parse_roots(pem)?
                 .try_into()
-                .map_err(|_| RootError::List(format!("trust/{file} holds several certificates")))?;
+                .map_err(|_| RootError::List(format!("trust/{file} contains several certificates")))?;
             if root.sha256 != listed.sha256 {
                 return Err(RootError::Differs { file, found: root.sha256 });
             }
@@ -293,16 +293,16 @@ fn check_leaf(leaf: &Certificate<'_>, purpose: Purpose) -> Result<(), ChainError
     let refused = |why| ChainError::Usage { subject: leaf.subject(), purpose: purpose.as_str(), why };
     let purposes = leaf.purposes()?.ok_or_else(|| refused("it has no extended key usage"))?;
     if !purposes.contains(&purpose.oid()) {
-        return Err(refused("its extended key usage is another"));
+        return Err(refused("it has another extended key usage"));
     }
     if purpose == Purpose::Timestamping && purposes.len() != 1 {
-        return Err(refused("it may be used for something else too"));
+        return Err(refused("its extended key usage has other purposes, too"));
     }
     if !leaf.may_sign()? {
         return Err(refused("its key usage lacks digitalSignature"));
     }
     if leaf.is_authority() {
-        return Err(refused("it is an authority"));
+        return Err(refused("it is the certificate of an authority"));
     }
     match leaf.rsa_bits() {
         Some(bits) if bits < LEAST_RSA_BITS => Err(ChainError::WeakKey { subject: leaf.subject(), bits }),
@@ -367,11 +367,11 @@ fn untrusted_root_error(leaf: &Certificate<'_>, purpose: Purpose) -> ChainError 
 
 fn invalid_chain_error(leaf: &Certificate<'_>, error: &Error) -> ChainError {
     let why = match error {
-        Error::InvalidSignatureForPublicKey => "a certificate is not signed by the authority that it names",
-        Error::UnsupportedCriticalExtension => "a certificate has a critical extension that is not known",
+        Error::InvalidSignatureForPublicKey => "a certificate is not signed by its issuer",
+        Error::UnsupportedCriticalExtension => "a certificate has an unknown critical extension",
         Error::NameConstraintViolation => "a name is outside what an authority may issue",
-        Error::PathLenConstraintViolated => "more authorities than one of them allows",
-        Error::EndEntityUsedAsCa => "a certificate that is no authority has issued another",
+        Error::PathLenConstraintViolated => "the chain is longer than an authority allows",
+        Error::EndEntityUsedAsCa => "a certificate that is not an authority has issued another one",
         other => return ChainError::Invalid { subject: leaf.subject(), why: other.to_string() },
     };
     ChainError::Invalid { subject: leaf.subject(), why: why.to_owned() }

@@ -37,7 +37,7 @@ pub fn find_checksum(bytes: &[u8], name: &str, algorithm: PinAlgorithm) -> Resul
     if bytes.len() > MAX_SIZE {
         return Err(ProofError::new(
             "checksum-too-large",
-            format!("{} bytes are no checksum file", bytes.len()),
+            format!("{} bytes are too large for a checksum file", bytes.len()),
         ));
     }
     let text = decode_text(bytes)?;
@@ -47,7 +47,7 @@ pub fn find_checksum(bytes: &[u8], name: &str, algorithm: PinAlgorithm) -> Resul
     let entries = parse_entries(&text)?;
     let found = choose_entry(&entries, name, algorithm)?;
     if EMPTY.contains(&found.digest.as_str()) {
-        return Err(ProofError::new("checksum-empty-file", "the digest is the one of an empty file"));
+        return Err(ProofError::new("checksum-empty-file", "the digest is that of an empty file"));
     }
     Ok(found.digest.clone())
 }
@@ -59,7 +59,7 @@ const EMPTY: [&str; 2] = [
 ];
 
 fn decode_text(bytes: &[u8]) -> Result<String, ProofError> {
-    let malformed = || ProofError::new("checksum-malformed", "it is no text");
+    let malformed = || ProofError::new("checksum-malformed", "it is not text");
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         if bytes.len() % 2 == 1 {
             return Err(malformed());
@@ -183,7 +183,7 @@ fn parse_entries(text: &str) -> Result<Vec<Entry>, ProofError> {
         .map(|line| {
             parse_bsd_line(line).or_else(|| parse_gnu_line(line)).ok_or_else(|| {
                 let shown: String = line.chars().take(60).filter(|c| !c.is_control()).collect();
-                ProofError::new("checksum-malformed", format!("`{shown}` is no line of a checksum file"))
+                ProofError::new("checksum-malformed", format!("`{shown}` is not a line of a checksum file"))
             })
         })
         .collect()

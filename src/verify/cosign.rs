@@ -42,16 +42,16 @@ pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Prov
 pub(super) fn parse_public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
     let wrong = |reason: &str| ProofError::new("cosign-key", reason.to_owned());
     if pem.contains("PRIVATE KEY") {
-        return Err(wrong("it is a private key: give the public one"));
+        return Err(wrong("it is a private key; give the public key"));
     }
     let body = pem
         .trim()
         .strip_prefix("-----BEGIN PUBLIC KEY-----")
         .and_then(|rest| rest.strip_suffix("-----END PUBLIC KEY-----"))
-        .ok_or_else(|| wrong("it is no public key in PEM"))?;
+        .ok_or_else(|| wrong("it is not a public key in PEM"))?;
     let body: String = body.split_whitespace().collect();
-    let der = STANDARD.decode(body).map_err(|_| wrong("it is no public key in PEM"))?;
-    let info = SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| wrong("it is no public key"))?;
+    let der = STANDARD.decode(body).map_err(|_| wrong("it is not a public key in PEM"))?;
+    let info = SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| wrong("it is not a public key"))?;
     let curve =
         info.algorithm.parameters.as_ref().and_then(|parameters: &AnyRef<'_>| parameters.decode_as().ok());
     if curve != Some(P256) {
@@ -75,11 +75,11 @@ pub(super) fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
         Err(_) => bytes.to_vec(),
     };
     if der.len() == 64 && der.first() != Some(&0x30) {
-        return Err(malformed("the signature is two bare numbers, not DER"));
+        return Err(malformed("the signature is two plain numbers, not DER"));
     }
     // Strict: nothing behind it, both numbers in their shortest form.
     let _: (UintRef<'_>, UintRef<'_>) =
-        parse_integers(&der).map_err(|_| malformed("the signature is no DER of two numbers"))?;
+        parse_integers(&der).map_err(|_| malformed("the signature is not DER of two numbers"))?;
     Ok(der)
 }
 
@@ -97,8 +97,8 @@ pub(super) fn check_signature(digest: &[u8; 32], signature: &[u8], spki: &[u8]) 
     let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, spki)
         .map_err(|_| ProofError::new("cosign-key", "the key cannot be used"))?;
     let digest = Digest::import_less_safe(digest, &SHA256)
-        .map_err(|_| ProofError::new("cosign-malformed", "the digest is no SHA-256"))?;
+        .map_err(|_| ProofError::new("cosign-malformed", "the digest is not a SHA-256"))?;
     key.verify_digest_sig(&digest, signature).map_err(|_| {
-        ProofError::new("cosign-bad-signature", "the signature is not over these bytes by this key")
+        ProofError::new("cosign-bad-signature", "the signature was not made by this key over these bytes")
     })
 }

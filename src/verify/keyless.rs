@@ -97,7 +97,7 @@ pub fn verify_bundle(
         return Err(other("the bundle is not over a file"));
     };
     let VerificationMaterialContent::Certificate(certificate) = &material.content else {
-        return Err(other("the bundle holds no certificate"));
+        return Err(other("the bundle contains no certificate"));
     };
     verify_pair(digest, message.signature.as_bytes(), certificate.raw_bytes.as_bytes(), signer, root)
 }
@@ -133,7 +133,7 @@ fn verify_pair(
     }
     Ok(Proven {
         verdict: Verdict::SignedTimeUnproven,
-        detail: "signed by the expected identity; nothing proves that the certificate held then".to_owned(),
+        detail: "signed by the expected identity; the time of the signature is not proven".to_owned(),
         facts,
     })
 }
@@ -144,12 +144,12 @@ fn certificate_error(reason: &str) -> ProofError {
 
 /// PEM, or base64 of PEM.
 fn decode_certificate(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| certificate_error("is no text"))?.trim();
+    let text = std::str::from_utf8(bytes).map_err(|_| certificate_error("is not text"))?.trim();
     let pem = if text.starts_with("-----BEGIN") {
         text.as_bytes().to_vec()
     } else {
         let joined: String = text.split_whitespace().collect();
-        STANDARD.decode(joined).map_err(|_| certificate_error("is neither PEM nor base64 of it"))?
+        STANDARD.decode(joined).map_err(|_| certificate_error("is neither PEM nor base64 of PEM"))?
     };
     let certificate =
         Certificate::from_pem(pem.trim_ascii()).map_err(|error| certificate_error(&error.to_string()))?;
@@ -184,7 +184,7 @@ fn verify_chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>
             None,
             None,
         )
-        .map_err(|error| certificate_error(&format!("does not lead to the trusted root: {error}")))?;
+        .map_err(|error| certificate_error(&format!("does not chain to the trusted root: {error}")))?;
     if let Some(issuer) = path.intermediate_certificates().next() {
         return Ok(issuer.subject_public_key_info().to_vec());
     }

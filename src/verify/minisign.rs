@@ -45,9 +45,9 @@ fn minisign_error(code: &'static str, reason: &str) -> ProofError {
 /// The key, and its id as minisign prints it.
 fn parse_public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
     if text.contains("secret key") {
-        return Err(minisign_error("minisign-key", "it is a secret key: give the public one"));
+        return Err(minisign_error("minisign-key", "it is a secret key; give the public key"));
     }
-    let no_key = || minisign_error("minisign-key", "it is no public key of minisign");
+    let no_key = || minisign_error("minisign-key", "it is not a minisign public key");
     let line = match text.trim().lines().collect::<Vec<_>>()[..] {
         [line] | [_, line] => line.trim(),
         _ => return Err(no_key()),
@@ -59,7 +59,7 @@ fn parse_public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
 }
 
 fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
-    let malformed = || minisign_error("minisign-malformed", "it is no signature of minisign");
+    let malformed = || minisign_error("minisign-malformed", "it is not a minisign signature");
     let text = std::str::from_utf8(bytes).map_err(|_| malformed())?;
     if text.trim_end().lines().count() != 4 {
         return Err(malformed());
@@ -69,16 +69,15 @@ fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
 
 fn explain_error(error: &Error) -> ProofError {
     match error {
-        Error::UnexpectedKeyId => minisign_error("minisign-other-key", "the signature is by another key"),
+        Error::UnexpectedKeyId => {
+            minisign_error("minisign-other-key", "the signature was made by another key")
+        }
         Error::UnsupportedLegacyMode | Error::UnexpectedAlgorithm | Error::UnsupportedAlgorithm => {
-            minisign_error(
-                "minisign-legacy",
-                "the signature is of the old kind, over the file and not over its digest",
-            )
+            minisign_error("minisign-legacy", "the signature has the legacy form without prehash")
         }
         _ => minisign_error(
             "minisign-bad-signature",
-            "the signature or its comment is not by this key over these bytes",
+            "the signature or its comment was not made by this key over these bytes",
         ),
     }
 }

@@ -63,7 +63,7 @@ pub fn verify_detached<E: From<ProofError>>(
         facts.get_or_insert_with(|| collect_facts(certificate, &signer, signature, created));
     }
     let facts = facts.ok_or_else(|| {
-        ProofError::new("openpgp-no-signature", format!("no signature is by the key {fingerprint}"))
+        ProofError::new("openpgp-no-signature", format!("no signature was made by the key {fingerprint}"))
     })?;
     Ok(Proven { verdict: Verdict::Verified, detail: "signed by the expected OpenPGP key".to_owned(), facts })
 }
@@ -77,7 +77,7 @@ fn parse_fingerprint(text: &str) -> Result<String, ProofError> {
     }
     Err(ProofError::new(
         "openpgp-key",
-        format!("`{text}` is no whole fingerprint: state all 40 digits of the primary key's"),
+        format!("`{text}` is not a whole fingerprint; give all 40 digits of the primary key"),
     ))
 }
 
@@ -127,11 +127,11 @@ fn check_signature(
     now: u64,
 ) -> Result<u64, ProofError> {
     if signature.kind != signature::kind::BINARY {
-        return Err(packets::malformed_error("the signature is not one over a file"));
+        return Err(packets::malformed_error("the signature is not a signature of a file"));
     }
     key::check_digest(signature, "the signature's")?;
     let wrong = |reason: &str| ProofError::new("openpgp-time", reason.to_owned());
-    let created = signature.created.ok_or_else(|| wrong("the signature does not say when it was made"))?;
+    let created = signature.created.ok_or_else(|| wrong("the signature has no creation time"))?;
     if created > now {
         return Err(wrong("the signature is from the future"));
     }

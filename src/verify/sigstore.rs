@@ -85,7 +85,7 @@ fn verify_expected(
         let allowed = [PROVENANCE, &[SIGNED]].concat();
         check_statement(envelope.payload.as_bytes(), digest, &allowed, &mut facts)?;
     }
-    prove_bundle(digest, &bundle, by, root, facts, "a sigstore bundle over the file holds")
+    prove_bundle(digest, &bundle, by, root, facts, "the signature in the sigstore bundle is valid")
 }
 
 /// Verifies that a provenance statement names a file with this SHA-256. The file may hold several
@@ -113,7 +113,7 @@ pub fn verify_attestation(
             Err(_) => {}
         }
     }
-    Err(why.unwrap_or_else(|| ProofError::new("sigstore-malformed", "there is no bundle in it")))
+    Err(why.unwrap_or_else(|| ProofError::new("sigstore-malformed", "it contains no bundle")))
 }
 
 fn verify_attestation_bundle(
@@ -124,7 +124,7 @@ fn verify_attestation_bundle(
 ) -> Result<Proven, ProofError> {
     let bundle = parse_bundle(bundle)?;
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
-        return Err(ProofError::new("sigstore-malformed", "the bundle holds no in-toto statement"));
+        return Err(ProofError::new("sigstore-malformed", "the bundle contains no in-toto statement"));
     };
     let mut facts = BTreeMap::new();
     check_statement(envelope.payload.as_bytes(), digest, PROVENANCE, &mut facts)?;
@@ -134,7 +134,7 @@ fn verify_attestation_bundle(
 
 pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
     let malformed = |error: &dyn std::fmt::Display| {
-        ProofError::new("sigstore-malformed", flatten_text(&format!("it is no sigstore bundle: {error}")))
+        ProofError::new("sigstore-malformed", flatten_text(&format!("it is not a sigstore bundle: {error}")))
     };
     let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
     Bundle::from_json(text).map_err(|error| malformed(&error))
@@ -217,7 +217,7 @@ fn check_known_logs(bundle: &Bundle, root: &TrustedRoot) -> Result<(), ProofErro
     let unknown =
         entries.iter().find(|entry| root.tlogs.iter().all(|log| log.log_id.key_id != entry.log_id.key_id));
     match unknown {
-        Some(entry) => Err(stale_root_error(&format!("the log {} is not known", entry.log_id.key_id), root)),
+        Some(entry) => Err(stale_root_error(&format!("the log {} is unknown", entry.log_id.key_id), root)),
         None => Ok(()),
     }
 }
@@ -310,7 +310,7 @@ fn check_statement(
     allowed: &[&str],
     facts: &mut BTreeMap<String, String>,
 ) -> Result<(), ProofError> {
-    let malformed = || ProofError::new("sigstore-malformed", "the bundle holds no in-toto statement");
+    let malformed = || ProofError::new("sigstore-malformed", "the bundle contains no in-toto statement");
     let statement: Statement = serde_json::from_slice(payload).map_err(|_| malformed())?;
     if !["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"]
         .contains(&statement.kind.as_str())

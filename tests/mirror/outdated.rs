@@ -110,7 +110,7 @@ fn updates_that_cannot_be_are_refused() {
     listed(&mut site);
     for (line, code, said) in [
         (format!("lock {LINE} --update kubelet"), 3, "`--update kubernetes`"),
-        (format!("lock {LINE} --update cowsay"), 3, "name one of"),
+        (format!("lock {LINE} --update cowsay"), 3, "choose one of"),
         ("lock --target azure --k8s 1.36.4 --update kubernetes".to_owned(), 3, "names 1.36.4"),
         // Nothing is published for it.
         (format!("lock {LINE} --update kubernetes"), 4, "404"),

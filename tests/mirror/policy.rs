@@ -29,7 +29,7 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
         signed_by_cosign(&bench, &mut site, component, end);
     }
     // A key that only an override names is no anchor.
-    let key = "an override names the key with SHA-256";
+    let key = "an override uses the key with SHA-256";
     site.fails(&lock, 3, &["crictl 1.20.0", key, "[trustedKeys]"]);
     let shown = site.run(&lock).stderr;
     let digest = shown.split(key).nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a digest");

@@ -121,13 +121,13 @@ fn list_anchors() -> Vec<Attack> {
             "named publisher without roots",
             over("containerd", json!({"publisher": "O=Good", "signedMembers": ["*"]})),
             json!({"name": "ours", "allowedPublishers": ["O=Good", "O=Cloudbase Solutions Srl,CN=Cloudbase Solutions Srl"]}),
-            &["an override names the publisher `O=Good`", "[allowedPublishers]"],
+            &["an override uses the publisher `O=Good`", "[allowedPublishers]"],
         ),
         attack(
             "named publisher under a root of the attacker's",
             over("containerd", json!({"publisher": "O=Good", "signedMembers": ["*"], "roots": CERTIFICATE})),
             json!({"name": "ours", "allowedPublishers": ["O=Good"], "allowedRoots": [DIGEST]}),
-            &["an override names the root", "[allowedRoots]"],
+            &["an override uses the root", "[allowedRoots]"],
         ),
         attack(
             "modified guest script",
@@ -393,7 +393,7 @@ fn list_names_and_hosts() -> Vec<Attack> {
             "a grant without host",
             json!({}),
             json!({"name": "ours", "headerGrants": [{"environment": "A", "hosts": []}]}),
-            &["a grant without variable or hosts"],
+            &["a grant has no variable or no hosts"],
         ),
     ]
 }

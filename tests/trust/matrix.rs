@@ -58,17 +58,13 @@ fn describe(role: Role) -> Option<Cell> {
             ..cell(
                 json!({"overrides": {"scripts/engine/Tools.ps1": {"sha256": DIGEST}}}),
                 "--target host",
-                "scripts/engine/Tools.ps1: its code is not this program's own",
+                "scripts/engine/Tools.ps1: its code is not imagegen's",
             )
         },
         Role::OwnFile => Cell {
             policy: json!({"name": "ours"}),
             files: &[("steps/905-own.json", r#"{"id": "own", "phase": "install", "resources": []}"#)],
-            ..cell(
-                json!({}),
-                "--target host --steps steps",
-                "905-own.json: its code is not this program's own",
-            )
+            ..cell(json!({}), "--target host --steps steps", "905-own.json: its code is not imagegen's")
         },
         // Signers' certificates are those of the policy's own rule `signedScripts`.
         Role::Certificate => return None,

@@ -48,10 +48,9 @@ pub(super) fn check_authenticode(
             let subject = format!("{}!{name}", artifact.file);
             let outcome = match (verify_source(name, &mut member, &policy), excepted) {
                 (Err(error), true) if error.code == "unsigned" => return Ok(()),
-                (Ok(_), true) => Err(ProofError::new(
-                    "exception-unnecessary",
-                    "it is signed: take it off the list of unsigned members",
-                )),
+                (Ok(_), true) => {
+                    Err(ProofError::new("exception-unnecessary", "it is signed; remove it from `unsigned`"))
+                }
                 (outcome, _) => outcome,
             };
             all.push(record_evidence(ProofKind::Authenticode, &subject, Some(fetched.url()), outcome));

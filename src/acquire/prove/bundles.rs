@@ -53,7 +53,10 @@ fn collect_proofs(
         let object = store.find_url(url.public_url());
         let content = object.map(|object| store.read_object(&object)).transpose()?;
         let gone = || {
-            ProofError::new("proof-gone", format!("{} is not in the store any more", strip_url_secrets(url)))
+            ProofError::new(
+                "proof-gone",
+                format!("the store does not contain {} any more", strip_url_secrets(url)),
+            )
         };
         Ok(content.flatten().ok_or_else(gone)?)
     };
@@ -113,9 +116,7 @@ pub fn reprove_artifact(
         }
         let pin = artifact.digests.iter().find(|pin| pin.digest.algorithm() == PinAlgorithm::Sha256);
         let outcome = match (bytes, pin) {
-            (None, _) => {
-                Err(ProofError::new("proof-absent", "the lock says that it was proven by this file"))
-            }
+            (None, _) => Err(ProofError::new("proof-absent", "the lockfile records this file as the proof")),
             (_, None) => Err(ProofError::new("proof-digest", "the lock has no SHA-256 of the artifact")),
             (Some(bytes), Some(pin)) => parse_digest(pin.digest.as_str())
                 .and_then(|digest| verify_proof(signature, &digest, &bytes, keys)),

@@ -13,7 +13,7 @@ pub enum ProveError {
     Fetch(#[from] FetchError),
     #[error("{name} failed verification:{}", format_findings(.failed))]
     Failed { name: String, failed: Vec<Finding> },
-    #[error("no digest is recorded for {name}, and none of its publisher's proofs holds")]
+    #[error("no digest is recorded for {name}, and no proof of its publisher holds")]
     Nothing { name: String, component: String },
     #[error("{name}: {error} [{}]", .error.code)]
     Archive { name: String, error: ProofError },

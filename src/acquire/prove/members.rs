@@ -29,7 +29,7 @@ pub(super) fn digest_members(artifact: &mut PlannedArtifact, fetched: &Fetched) 
         let Some(found) = digests.iter().find(|digest| digest.name == own) else { continue };
         let found: Sha256 = found.sha256.parse().map_err(|_| named(empty_member_error(own)))?;
         if let Some(stated) = member.sha256.replace(found.clone()).filter(|stated| *stated != found) {
-            let message = format!("the member `{own}` has the digest {found}, and {stated} is recorded");
+            let message = format!("the member `{own}` has the digest {found}, expected {stated}");
             return Err(named(ProofError::new("member-digest", message)));
         }
     }

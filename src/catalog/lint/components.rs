@@ -18,7 +18,7 @@ pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Co
     for pin in &component.pins {
         let published = component.releases.iter().any(|release| release.versions.contains(&pin.version));
         if !published && pin.url.is_none() {
-            let message = format!("no release entry says where {} is published", pin.version);
+            let message = format!("no entry of `releases` contains {}", pin.version);
             report.add_error("dangling-reference", path, message);
         }
     }
@@ -26,7 +26,7 @@ pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Co
 
 fn lint_pin(report: &mut Report<'_>, path: &str, index: usize, pin: &Pin) {
     if pin.source.iter().all(|source| source.trim().is_empty()) {
-        let message = format!("pins[{index}] ({}): a digest without source proves nothing", pin.version);
+        let message = format!("pins[{index}] ({}): the digest has no source; add `source`", pin.version);
         report.add_error("pin-without-source", path, message);
     }
 }
@@ -65,7 +65,7 @@ fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Compon
             let (long, short) = (pin.digest.as_str(), weaker.digest.as_str());
             if short.len() < long.len() && long.starts_with(short) && pin.is_usable() {
                 let message = format!(
-                    "{}: the {} digest starts with the {} digest of {}: it is made up",
+                    "{}: the {} digest starts with the {} digest of {}, so it is invented",
                     pin.version,
                     pin.digest.algorithm().as_str(),
                     weaker.digest.algorithm().as_str(),
@@ -98,7 +98,7 @@ fn lint_choices(report: &mut Report<'_>, path: &str, component: &Component) {
             report.add_error("unreachable-default", path, message);
         }
         if !component.releases.iter().any(|release| release.versions.contains(&choice.default)) {
-            let message = format!("no release entry holds the default {}", choice.default);
+            let message = format!("no entry of `releases` contains the default {}", choice.default);
             report.add_error("unreachable-default", path, message);
         }
     }

@@ -35,7 +35,11 @@ fn lint_line(report: &mut Report<'_>, path: &str, line: &LineFile) {
         report.add_error("unreachable-default", path, "no patch release is known".to_owned());
     }
     if line.patches.iter().any(|patch| Minor::from_release(patch) != Some(line.minor)) {
-        report.add_error("dangling-reference", path, format!("a patch release is not of {}", line.minor));
+        report.add_error(
+            "dangling-reference",
+            path,
+            format!("a patch release does not belong to {}", line.minor),
+        );
     }
     if !line.patches.is_sorted_by(|a, b| a < b) {
         report.add_error("order", path, "patch releases are not ascending".to_owned());
@@ -167,7 +171,7 @@ fn lint_windows(report: &mut Report<'_>, path: &str, release: &WindowsRelease) {
         }
     }
     if !release.kubernetes.is_empty() && release.pause.is_empty() {
-        let message = "no pause image holds this build, but Kubernetes lines support it".to_owned();
+        let message = "no pause image contains this build, but Kubernetes lines support it".to_owned();
         report.add_error("unreachable-default", path, message);
     }
 }

@@ -20,7 +20,7 @@ fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
     for survey in &table.surveyed.0 {
         if Minor::from_release(&survey.release) != Some(survey.minor) || !known.contains(&survey.minor) {
             let message =
-                format!("surveyed: {} is no release of a known line {}", survey.release, survey.minor);
+                format!("surveyed: {} is not a release of a known line {}", survey.release, survey.minor);
             report.add_error("dangling-reference", PROGRAMS, message);
         }
     }

@@ -67,7 +67,7 @@ fn check_value(value: &Value, at: &str, is_source: bool, problems: &mut Vec<Stri
     }
 }
 
-const NAMES_NOTES: &str = "names notes that a reader cannot open";
+const NAMES_NOTES: &str = "names notes that readers cannot open";
 
 /// Whether a text names research notes. A folder of an address is none.
 #[must_use]
@@ -92,9 +92,9 @@ fn find_flaw(source: &str) -> Option<&'static str> {
     loop {
         if let Some(reason) = rest.strip_prefix("derived: ") {
             if reason.contains("; https://") {
-                return Some("names a place behind `derived: why`, which is always last");
+                return Some("has a source after `derived: why`, which must be the last one");
             }
-            return reason.trim().is_empty().then_some("does not say from what it is derived");
+            return reason.trim().is_empty().then_some("has `derived:` without a reason");
         }
         let (part, more) = split_part(rest);
         if !is_url(part) && !is_repository_file(part) {

@@ -24,11 +24,11 @@ pub(super) const WRITTEN: &str = ".imagegen.sha256";
 pub enum PlaceError {
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("{} is not empty: it holds `{found}`, which imagegen did not write", .path.display())]
+    #[error("{} is not empty: it contains `{found}`, which imagegen did not write", .path.display())]
     Foreign { path: PathBuf, found: String },
     #[error("{}: `{found}` has changed since imagegen wrote it", .path.display())]
     Changed { path: PathBuf, found: String },
-    #[error("{} holds the result of a bake (`{found}`)", .path.display())]
+    #[error("{} contains the result of a bake (`{found}`)", .path.display())]
     Result { path: PathBuf, found: String },
     #[error("{} is not a directory", .path.display())]
     NotADirectory { path: PathBuf },

@@ -66,7 +66,7 @@ impl HttpError {
             }
             "forbidden" => "an override's `headers` send credentials that are in environment variables",
             "host-not-allowed" => {
-                "add the host to the policy, or serve the file from a host of yours: `--mirror URL` or an override"
+                "add the host to the policy, or serve the file from your own host: `--mirror URL` or an override"
             }
             "not-found" | "gone" => "an override or `--mirror URL` names another place",
             _ => return None,

@@ -71,7 +71,7 @@ pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) 
             _ => None,
         };
         if let Some(what) = change {
-            let message = format!("{what} that the build is connected through");
+            let message = format!("{what} of the build's own connection");
             problems.add_problem(Rule::SessionCut, resource, message, "move it to phase `firstboot`");
         }
     }

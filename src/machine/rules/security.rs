@@ -25,7 +25,7 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
             {
                 let name = &service.it.service_name;
                 let message = format!(
-                    "service `{name}` runs {program} as LocalSystem, but ordinary users may change {open}"
+                    "service `{name}` runs {program} as LocalSystem, but ordinary users can change {open}"
                 );
                 problems.add_problem(Rule::InsecureProgram, service.origin, message, REMEDY);
             }
@@ -37,7 +37,7 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
             && run.insert(paths::normalize_key(file.path))
             && let Some(open) = find_open_path(context, file.path)
         {
-            let message = format!("installs the program {}, but ordinary users may change {open}", file.path);
+            let message = format!("installs the program {}, but ordinary users can change {open}", file.path);
             problems.add_problem(Rule::InsecureProgram, file.origin, message, REMEDY);
         }
     }
@@ -50,7 +50,7 @@ pub(super) fn check_search_path(context: &Context<'_>, problems: &mut Problems<'
     {
         let inside = format!(r"{}\x", it.entry);
         if let Some(open) = find_open_path(context, &inside) {
-            let message = format!("{} is on the PATH, but ordinary users may change {open}", it.entry);
+            let message = format!("{} is on the PATH, but ordinary users can change {open}", it.entry);
             problems.add_problem(Rule::InsecureProgram, origin, message, REMEDY);
         }
     }

@@ -62,7 +62,7 @@ fn check_program(
             "service `{name}` runs {program}, which `{}` installs later",
             context.resources[maker].name
         );
-        let remedy = "move the service behind the program";
+        let remedy = "move the service after the program";
         problems.add_problem(Rule::ServiceProgramLater, service.origin, message, remedy);
     }
 }

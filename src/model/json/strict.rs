@@ -38,7 +38,7 @@ impl<T> Strict<T> {
         match find_control(text, self.lines) {
             None => Ok(()),
             Some(c) => Err(E::custom(format!(
-                "the text holds the control character U+{:04X}; remove it",
+                "the text contains the control character U+{:04X}; remove it",
                 u32::from(c)
             ))),
         }
@@ -191,7 +191,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<A> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         let Some(key) = self.entries.inner.next_key::<String>()? else { return Ok(None) };
         if find_control(&key, false).is_some() {
-            return Err(A::Error::custom(format!("the key {key:?} holds a control character")));
+            return Err(A::Error::custom(format!("the key {key:?} contains a control character")));
         }
         if !self.keys.insert(key.clone()) {
             return Err(A::Error::custom(format!("the key `{key}` is given twice; keep one of them")));

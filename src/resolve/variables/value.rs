@@ -21,17 +21,17 @@ pub(super) fn check_value(variable: &Variable, value: &Value) -> Result<(), Stri
             check_count(variable, items.len())?;
             items.iter().try_for_each(|item| match item {
                 Value::String(text) => check_text(variable, text),
-                other => Err(format!("is a {kind}, and {other} is no text")),
+                other => Err(format!("must be a {kind}, found {other} in it")),
             })
         }
         (VariableType::StringMap, Value::Object(entries)) => {
             check_count(variable, entries.len())?;
             match entries.values().find(|value| !value.is_string()) {
-                Some(other) => Err(format!("is a {kind}, and {other} is no text")),
+                Some(other) => Err(format!("must be a {kind}, found {other} in it")),
                 None => Ok(()),
             }
         }
-        _ => Err(format!("is a {kind}, and {value} is none")),
+        _ => Err(format!("must be a {kind}, found {value}")),
     }
 }
 
@@ -40,7 +40,7 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
         return Err("is empty".to_owned());
     }
     if find_control(text, false).is_some() {
-        return Err("holds a control character".to_owned());
+        return Err("contains a control character".to_owned());
     }
     if let Some(allowed) = &variable.one_of
         && !allowed.iter().any(|value| value == text)
@@ -72,15 +72,11 @@ fn check_url(variable: &Variable, text: &str) -> Result<(), String> {
 
 fn check_number(variable: &Variable, number: f64) -> Result<(), String> {
     if variable.integer && number.fract() != 0.0 {
-        return Err(format!("is {number}, and must be a whole number"));
+        return Err(format!("is {number}, expected a whole number"));
     }
     if variable.min.is_some_and(|min| number < min) || variable.max.is_some_and(|max| number > max) {
         let bound = |bound: Option<f64>| bound.map_or_else(|| "…".to_owned(), |bound| bound.to_string());
-        return Err(format!(
-            "is {number}, and must lie in {} to {}",
-            bound(variable.min),
-            bound(variable.max)
-        ));
+        return Err(format!("is {number}, expected {} to {}", bound(variable.min), bound(variable.max)));
     }
     Ok(())
 }

@@ -76,7 +76,8 @@ impl<R: Read> Read for Checked<R> {
         };
         self.size += count as u64;
         if self.size > self.declared {
-            let message = format!("a member is larger than the {} bytes that it declares", self.declared);
+            let message =
+                format!("a member is larger than the {} bytes that its header states", self.declared);
             return Err(self.fail(ProofError::new("archive-size", message)));
         }
         self.hash.update(&buffer[..count]);
@@ -110,13 +111,14 @@ pub(super) fn visit_member<R: Read>(
         }
     }
     if reader.size != entry.size {
-        let message = format!("`{}` has {} bytes and declares {}", entry.name, reader.size, entry.size);
+        let message = format!("`{}` has {} bytes, its header states {}", entry.name, reader.size, entry.size);
         return Err(ProofError::new("archive-truncated", message));
     }
     if let (Some(found), Some(declared)) = (reader.crc.map(|crc| crc.sum()), crc)
         && found != declared
     {
-        let message = format!("`{}` has the CRC-32 {found:08x} and declares {declared:08x}", entry.name);
+        let message =
+            format!("`{}` has the CRC-32 {found:08x}, its header states {declared:08x}", entry.name);
         return Err(ProofError::new("archive-checksum", message));
     }
     let sha256 = encode_hex(reader.hash.finish().as_ref());

@@ -43,7 +43,7 @@ pub(super) fn walk_tar<R: Read>(
         walked.entries.push(entry);
     }
     if !extended.is_empty() {
-        return Err(corrupt_tar_error("a long name that no entry follows"));
+        return Err(corrupt_tar_error("no entry follows a long name"));
     }
     gzip.finish().map_err(|error| to_proof_error(&error))?;
     names::check_collisions(&walked.entries)?;
@@ -75,7 +75,7 @@ fn read_header(gzip: &mut impl Read) -> Result<Option<Header>, ProofError> {
     let mut zeros = 0;
     loop {
         if fill_buffer(gzip, &mut block).map_err(|error| to_proof_error(&error))? < BLOCK {
-            return Err(ProofError::new("archive-truncated", "the tar has no end"));
+            return Err(ProofError::new("archive-truncated", "the tar has no end marker"));
         }
         if block.iter().any(|byte| *byte != 0) {
             break;
@@ -86,7 +86,7 @@ fn read_header(gzip: &mut impl Read) -> Result<Option<Header>, ProofError> {
         }
     }
     if zeros > 0 {
-        return Err(ProofError::new("archive-trailing-data", "entries follow behind the tar's end"));
+        return Err(ProofError::new("archive-trailing-data", "entries follow the tar's end marker"));
     }
     let header = Header::from_byte_slice(&block).clone();
     let sum: u32 = block
@@ -122,7 +122,7 @@ fn build_entry(
     }
     let directory = kind.is_dir() || raw.ends_with(b"/");
     if name.is_empty() && !directory {
-        return refuse_entry("archive-name-traversal", &String::from_utf8_lossy(&raw), "is no file's name");
+        return refuse_entry("archive-name-traversal", &String::from_utf8_lossy(&raw), "is not a file name");
     }
     if directory && size > 0 {
         return refuse_entry("archive-header-mismatch", &name, "is a directory with bytes");
@@ -168,7 +168,7 @@ impl Extended {
         if size > EXTENDED {
             return Err(ProofError::new(
                 "archive-name-length",
-                format!("an entry's name or records have {size} bytes"),
+                format!("the name or the records of an entry have {size} bytes"),
             ));
         }
         let mut content = Vec::new();
@@ -265,7 +265,7 @@ impl<R: Read> Gzip<R> {
         if head[2] != 8 || flags & 0xe0 != 0 {
             return Err(into_io_error(ProofError::new(
                 "archive-method",
-                "the gzip file is compressed in an unknown way",
+                "the gzip file uses an unknown compression method",
             )));
         }
         if flags & 4 != 0 {
@@ -281,7 +281,7 @@ impl<R: Read> Gzip<R> {
                 if text.last() != Some(&0) {
                     return Err(into_io_error(ProofError::new(
                         "archive-corrupt",
-                        "the gzip header has no end",
+                        "the gzip header is truncated",
                     )));
                 }
             }
@@ -323,7 +323,7 @@ impl<R: Read> Gzip<R> {
         if !behind.is_empty() {
             return Err(into_io_error(ProofError::new(
                 "archive-trailing-data",
-                "bytes follow behind the gzip file's end",
+                "bytes follow the end of the gzip file",
             )));
         }
         Ok(())
@@ -337,7 +337,7 @@ impl<R: Read> Gzip<R> {
             if rest[..count].iter().any(|byte| *byte != 0) {
                 return Err(into_io_error(ProofError::new(
                     "archive-trailing-data",
-                    "bytes follow behind the tar's end",
+                    "bytes follow the end of the tar",
                 )));
             }
             if count < rest.len() {

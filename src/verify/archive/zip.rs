@@ -62,7 +62,7 @@ fn read_record<R: Read + Seek>(
             names::refuse_entry(
                 "archive-hidden-data",
                 &record.entry.name,
-                "has bytes behind its compressed content",
+                "has bytes after its compressed content",
             )
         }
         method => names::refuse_entry(

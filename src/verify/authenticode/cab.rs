@@ -25,17 +25,19 @@ pub(crate) fn read_cabinet(source: &mut dyn Source) -> Result<Cabinet, Fault> {
     let length = source::measure_length(source)?;
     let header = source::read_at(source, 0, HEADER as u64)?;
     let flags = u16_at(&header, 30).filter(|_| header.starts_with(b"MSCF"));
-    let flags = flags
-        .ok_or_else(|| Code::FileMalformed.with_message("no cabinet: it does not start with its header"))?;
+    let flags = flags.ok_or_else(|| {
+        Code::FileMalformed.with_message("not a cabinet: it does not start with the header")
+    })?;
     if flags & (PREVIOUS | NEXT) != 0 {
-        return Err(Code::FileMalformed.with_message("a cabinet of a set cannot be verified by itself"));
+        return Err(Code::FileMalformed.with_message("a cabinet of a set cannot be verified alone"));
     }
     let unsigned = || Code::Unsigned.with_message("no embedded signature");
     // Size of the reserved part of the header, then of that in each folder and each block.
     if flags & RESERVED == 0 || u32_at(&header, 36) != Some(20) {
         return Err(unsigned());
     }
-    let number = |at| u32_at(&header, at).map(u64::from).ok_or_else(|| header_fault("the file ends in it"));
+    let number =
+        |at| u32_at(&header, at).map(u64::from).ok_or_else(|| header_fault("the file ends inside it"));
     let (start, size) = (number(44)?, number(48)?);
     if (start, size) == (0, 0) {
         return Err(unsigned());
@@ -48,7 +50,7 @@ pub(crate) fn read_cabinet(source: &mut dyn Source) -> Result<Cabinet, Fault> {
     }
     if start < HEADER as u64 || start + size > length {
         return Err(header_fault(&format!(
-            "the signature is to be at {start} with {size} bytes in a file of {length}"
+            "the signature has the offset {start} and {size} bytes in a file of {length} bytes"
         )));
     }
     if start + size < length {

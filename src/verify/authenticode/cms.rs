@@ -52,7 +52,7 @@ impl<'a> SignedData<'a> {
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
         let mut outer = tlv::parse_single(bytes, tlv::SEQUENCE, "ContentInfo")?.inner();
         if outer.expect(tlv::OID, "content type")?.parse_oid("content type")? != oid::SIGNED_DATA {
-            return Err(Code::CmsMalformed.with_message("the signature is no CMS SignedData"));
+            return Err(Code::CmsMalformed.with_message("the signature is not a CMS SignedData"));
         }
         let wrapped = outer.expect(context_tag(0), "SignedData")?;
         outer.finish("ContentInfo")?;
@@ -112,7 +112,7 @@ impl<'a> Signer<'a> {
         let identity = Identity::parse(info.next("sid")?)?;
         let digest = Algorithm::parse(info.expect(tlv::SEQUENCE, "digestAlgorithm")?)?;
         let signed = info.next_if_tag(context_tag(0), "signedAttrs")?.ok_or_else(|| {
-            Code::SignedAttributes.with_message("the signer signed the content bare, without attributes")
+            Code::SignedAttributes.with_message("the signer signed the content without signed attributes")
         })?;
         let signature_algorithm =
             info.expect(tlv::SEQUENCE, "signatureAlgorithm")?.parse_algorithm("signatureAlgorithm")?;
@@ -139,7 +139,7 @@ impl<'a> Signer<'a> {
             Identity::Key(identifier) => certificate.has_key_identifier(identifier),
         });
         own.next().ok_or_else(|| {
-            Code::SignerCertificate.with_message("the signature does not hold its signer's certificate")
+            Code::SignerCertificate.with_message("the signature does not contain its signer's certificate")
         })
     }
 
@@ -173,22 +173,20 @@ impl<'a> Signer<'a> {
             |what| Code::SignedAttributes.with_message(format!("the signer did not sign the {what}"));
         let kind = self.signed_value(oid::CONTENT_TYPE)?.ok_or_else(|| missing("content type"))?;
         if kind.tag != tlv::OID || kind.parse_oid("contentType")? != content_type {
-            return Err(
-                Code::SignedAttributes.with_message("the signed content type is not that of the content")
-            );
+            return Err(Code::SignedAttributes
+                .with_message("the signed content type differs from that of the content"));
         }
         let digest = self.signed_value(oid::MESSAGE_DIGEST)?.ok_or_else(|| missing("digest"))?;
         if digest.tag != tlv::OCTET_STRING || digest.body != self.digest.digest_bytes(content) {
-            return Err(
-                Code::MessageDigest.with_message("the signed digest is not that of the signature's content")
-            );
+            return Err(Code::MessageDigest
+                .with_message("the signed digest differs from that of the signature's content"));
         }
         let verification = self.digest.select_verification(self.signature_algorithm, leaf)?;
         aws_lc_rs::signature::UnparsedPublicKey::new(verification, leaf.key())
             .verify(&self.signed_bytes, self.signature)
             .map_err(|_| {
                 Code::SignatureInvalid
-                    .with_message(format!("the key of `{}` did not make this signature", leaf.subject()))
+                    .with_message(format!("the signature was not made by the key of `{}`", leaf.subject()))
             })
     }
 }

@@ -21,7 +21,9 @@ const POWERSHELL_PACKAGE: [u8; 16] =
 impl<'a> Indirect<'a> {
     pub(crate) fn parse(content: Element<'a>, kind: FileKind) -> Result<Self, Fault> {
         if content.tag != tlv::SEQUENCE {
-            return Err(Code::CmsMalformed.with_message("the signed content is no SpcIndirectDataContent"));
+            return Err(
+                Code::CmsMalformed.with_message("the signed content is not an SpcIndirectDataContent")
+            );
         }
         let mut parts = content.inner();
         let data = parts.expect(tlv::SEQUENCE, "SpcIndirectDataContent.data")?;

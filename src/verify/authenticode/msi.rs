@@ -51,7 +51,7 @@ impl Package {
             add_metadata(&compound, &root, &mut metadata, 0)?;
             if metadata.finish().as_ref() != signed.as_slice() {
                 return Err(Code::MsiMetadata
-                    .with_message("names, sizes or times in the package are not the signed ones"));
+                    .with_message("names, sizes or times in the package differ from the signed ones"));
             }
             context.update(signed);
         }
@@ -66,7 +66,7 @@ fn open_compound(source: &mut dyn Source) -> Result<Compound<'_>, Fault> {
 }
 
 fn compound_fault(why: &str) -> Fault {
-    Code::FileMalformed.with_message(format!("no compound file: {why}"))
+    Code::FileMalformed.with_message(format!("not a compound file: {why}"))
 }
 
 fn read_stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>>, Fault> {
@@ -76,7 +76,7 @@ fn read_stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>
     }
     let mut stream = compound.open_stream(&path)?;
     if stream.len() > LIMIT {
-        return Err(Code::TooLarge.with_message("the stream that holds the signature is over the limit"));
+        return Err(Code::TooLarge.with_message("the stream of the signature is larger than the limit"));
     }
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes)?;

@@ -32,7 +32,7 @@ pub(crate) fn read_image(source: &mut dyn Source) -> Result<Image, Fault> {
     let Some(directory) = directory else { return Err(unsigned_fault()) };
     let entry = source::read_at(source, directory, 8)?;
     let (Some(table), Some(size)) = (u32_at(&entry, 0), u32_at(&entry, 4)) else {
-        return Err(image_fault("it ends in its headers"));
+        return Err(image_fault("it ends inside its headers"));
     };
     let (table, size) = (u64::from(table), u64::from(size));
     if (table, size) == (0, 0) {
@@ -40,10 +40,12 @@ pub(crate) fn read_image(source: &mut dyn Source) -> Result<Image, Fault> {
     }
     let end = table + size;
     if table < directory + 8 || size < ENTRY_HEADER as u64 || end > length {
-        return Err(table_fault(&format!("it is to be at {table} with {size} bytes in a file of {length}")));
+        return Err(table_fault(&format!(
+            "it has the offset {table} and {size} bytes in a file of {length} bytes"
+        )));
     }
     if end < length {
-        return Err(table_fault(&format!("{} bytes follow it, which no signature covers", length - end)));
+        return Err(table_fault(&format!("{} bytes follow it that no signature covers", length - end)));
     }
     let bytes = source::read_at(source, table, size)?;
     Ok(Image { checksum, directory, table, signature: parse_table(&bytes)? })
@@ -65,14 +67,14 @@ fn locate_fields(source: &mut dyn Source) -> Result<(u64, Option<u64>), Fault> {
     if !dos.starts_with(b"MZ") {
         return Err(image_fault("it does not start with MZ"));
     }
-    let start = u64::from(u32_at(&dos, 0x3c).ok_or_else(|| image_fault("it ends in its headers"))?);
+    let start = u64::from(u32_at(&dos, 0x3c).ok_or_else(|| image_fault("it ends inside its headers"))?);
     let header = source::read_at(source, start, 4 + 20 + 112)?;
     if !header.starts_with(b"PE\0\0") {
         return Err(image_fault("it has no PE header"));
     }
     let optional = start + 24;
     let (Some(optional_size), Some(magic)) = (u16_at(&header, 20), u16_at(&header, 24)) else {
-        return Err(image_fault("it ends in its headers"));
+        return Err(image_fault("it ends inside its headers"));
     };
     let before = match magic {
         0x10b => 96,
@@ -80,7 +82,7 @@ fn locate_fields(source: &mut dyn Source) -> Result<(u64, Option<u64>), Fault> {
         other => return Err(image_fault(&format!("its optional header is of type {other:#x}"))),
     };
     // The count of directories stands right before them.
-    let count = u32_at(&header, 24 + before - 4).ok_or_else(|| image_fault("it ends in its headers"))?;
+    let count = u32_at(&header, 24 + before - 4).ok_or_else(|| image_fault("it ends inside its headers"))?;
     let entry = before as u64 + CERTIFICATES * 8;
     let there = u64::from(count) > CERTIFICATES && u64::from(optional_size) >= entry + 8;
     Ok((optional + 64, there.then_some(optional + entry)))
@@ -94,7 +96,7 @@ fn parse_table(table: &[u8]) -> Result<Vec<u8>, Fault> {
     };
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if length <= ENTRY_HEADER || length > table.len() {
-        return Err(table_fault(&format!("its entry is to have {length} bytes of {}", table.len())));
+        return Err(table_fault(&format!("its entry has {length} bytes, of {} that are there", table.len())));
     }
     if (revision, kind) != (REVISION, SIGNED_DATA) {
         return Err(table_fault(&format!("its entry has revision {revision:#06x} and type {kind}")));
@@ -116,7 +118,7 @@ fn parse_table(table: &[u8]) -> Result<Vec<u8>, Fault> {
 pub(super) fn cut_signature(bytes: &[u8]) -> Result<&[u8], Fault> {
     match tlv::parse_first(bytes) {
         Some(element) if element.tag == tlv::SEQUENCE => Ok(element.whole),
-        _ => Err(Code::CmsMalformed.with_message("the signature is no DER, or is cut off")),
+        _ => Err(Code::CmsMalformed.with_message("the signature is not DER, or is truncated")),
     }
 }
 
@@ -124,20 +126,20 @@ pub(super) fn cut_signature(bytes: &[u8]) -> Result<&[u8], Fault> {
 pub(super) fn check_padding(bytes: &[u8]) -> Result<(), Fault> {
     if bytes.len() > 7 {
         let count = bytes.len();
-        return Err(Code::Padding.with_message(format!("{count} bytes stand behind the signature, unsigned")));
+        return Err(Code::Padding.with_message(format!("{count} unsigned bytes follow the signature")));
     }
     if bytes.iter().any(|byte| *byte != 0) {
-        return Err(Code::Padding.with_message("the padding behind the signature is not zero"));
+        return Err(Code::Padding.with_message("the padding after the signature is not zero"));
     }
     Ok(())
 }
 
 fn unsigned_fault() -> Fault {
-    Code::Unsigned.with_message("no embedded signature (a catalog may sign it; that is not looked for)")
+    Code::Unsigned.with_message("no embedded signature (security catalogs are not searched)")
 }
 
 fn image_fault(why: &str) -> Fault {
-    Code::FileMalformed.with_message(format!("no PE image: {why}"))
+    Code::FileMalformed.with_message(format!("not a PE image: {why}"))
 }
 
 fn table_fault(why: &str) -> Fault {

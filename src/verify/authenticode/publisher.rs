@@ -21,7 +21,7 @@ pub struct Publisher {
 
 /// A publisher that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no publisher: {why}")]
+#[error("`{text}` is not a publisher: {why}")]
 pub struct PublisherError {
     text: String,
     why: String,
@@ -41,7 +41,7 @@ impl FromStr for Publisher {
         let mut wanted: Vec<(String, ObjectIdentifier, Vec<String>)> = Vec::new();
         for (key, value) in parse_parts(text).map_err(|why| error(why.to_owned()))? {
             let oid = find_attribute_type(&key)
-                .ok_or_else(|| error(format!("`{key}` is no attribute of a name")))?;
+                .ok_or_else(|| error(format!("`{key}` is not an attribute of a name")))?;
             if value.is_empty() {
                 return Err(error(format!("`{key}` has no value")));
             }

@@ -46,7 +46,7 @@ fn split_signature(text: &str) -> Result<(&str, Vec<u8>), Fault> {
     let Some(begin) = begins.next() else {
         // An end without a beginning is no unsigned script.
         return Err(match find_lines(text, END).next() {
-            Some(_) => block_fault("it ends without having begun"),
+            Some(_) => block_fault("its end line has no begin line"),
             None => Code::Unsigned.with_message("no embedded signature"),
         });
     };
@@ -54,7 +54,7 @@ fn split_signature(text: &str) -> Result<(&str, Vec<u8>), Fault> {
         return Err(Code::SeveralSignatures.with_message("the script has several signature blocks"));
     }
     let Some(signed) = text[..begin].strip_suffix("\r\n") else {
-        return Err(block_fault("no CRLF stands before it"));
+        return Err(block_fault("no CRLF precedes it"));
     };
     Ok((signed, parse_block(&text[begin..])?))
 }
@@ -79,7 +79,7 @@ fn find_lines<'a>(text: &'a str, line: &'a str) -> impl Iterator<Item = usize> +
 fn decode_text(bytes: &[u8]) -> Result<String, Fault> {
     let wrong = |why: &str| Code::Encoding.with_message(format!("the script's text cannot be read: {why}"));
     if bytes.starts_with(&[0xfe, 0xff]) {
-        return Err(wrong("it is UTF-16 in big-endian order"));
+        return Err(wrong("it is UTF-16BE"));
     }
     if !bytes.starts_with(UTF16) {
         return Ok(std::str::from_utf8(bytes)
@@ -87,10 +87,10 @@ fn decode_text(bytes: &[u8]) -> Result<String, Fault> {
             .to_owned());
     }
     if !bytes.len().is_multiple_of(2) {
-        return Err(wrong("it ends in half a UTF-16 letter"));
+        return Err(wrong("it ends inside a UTF-16 character"));
     }
     let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
-    String::from_utf16(&units).map_err(|_| wrong("it is broken UTF-16"))
+    String::from_utf16(&units).map_err(|_| wrong("it is not valid UTF-16"))
 }
 
 /// The signature in a block, with nothing else in it or after it.
@@ -99,11 +99,11 @@ fn parse_block(text: &str) -> Result<Vec<u8>, Fault> {
     let bare =
         |line: &str| line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
     if lines.next().and_then(bare).as_deref() != Some(BEGIN) {
-        return Err(block_fault("its first line goes on"));
+        return Err(block_fault("text follows its first line"));
     }
     let mut base64 = String::new();
     loop {
-        let line = lines.next().ok_or_else(|| block_fault("it has no end"))?;
+        let line = lines.next().ok_or_else(|| block_fault("its end line is missing"))?;
         let content = bare(line).unwrap_or_else(|| line.to_owned());
         if content == END {
             break;
@@ -115,13 +115,13 @@ fn parse_block(text: &str) -> Result<Vec<u8>, Fault> {
         let part = part.filter(|part| {
             part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
         });
-        base64 += part.ok_or_else(|| block_fault("a line in it is no part of a signature"))?;
+        base64 += part.ok_or_else(|| block_fault("one of its lines does not belong to a signature"))?;
     }
     let rest: String = lines.collect();
     if !rest.chars().all(|letter| matches!(letter, ' ' | '\t' | '\r' | '\n')) {
         return Err(trailing_text_fault(&rest));
     }
-    STANDARD.decode(base64).map_err(|_| block_fault("it is no base64"))
+    STANDARD.decode(base64).map_err(|_| block_fault("it is not base64"))
 }
 
 fn block_fault(why: &str) -> Fault {
@@ -130,5 +130,5 @@ fn block_fault(why: &str) -> Fault {
 
 fn trailing_text_fault(rest: &str) -> Fault {
     let count = rest.trim().chars().count();
-    Code::TextAfterSignature.with_message(format!("{count} letters follow the signature block, unsigned"))
+    Code::TextAfterSignature.with_message(format!("{count} unsigned characters follow the signature block"))
 }

@@ -27,9 +27,8 @@ pub(crate) fn measure_length(source: &mut dyn Source) -> Result<u64, Fault> {
 /// Bytes at a place; fewer where the file ends.
 pub(crate) fn read_at(source: &mut dyn Source, start: u64, count: u64) -> Result<Vec<u8>, Fault> {
     if count > LIMIT {
-        return Err(
-            Code::TooLarge.with_message(format!("a part of {count} bytes is over the limit of {LIMIT}"))
-        );
+        return Err(Code::TooLarge
+            .with_message(format!("a part of {count} bytes is larger than the limit of {LIMIT}")));
     }
     source.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();

@@ -53,7 +53,8 @@ pub(crate) fn prove_time(data: &SignedData<'_>, policy: &Policy) -> Result<Optio
     let stamp = stamp.map_err(Fault::for_timestamp)?;
     if stamp.at > policy.at {
         let (at, now) = (format_time(stamp.at), format_time(policy.at));
-        return Err(Code::TimestampFuture.with_message(format!("the timestamp is of {at}, after {now}")));
+        return Err(Code::TimestampFuture
+            .with_message(format!("the time of the timestamp is {at}, later than now ({now})")));
     }
     Ok(Some(stamp))
 }
@@ -72,12 +73,12 @@ pub(crate) fn read_claimed_time(signer: &Signer<'_>) -> Option<UnixTime> {
 fn verify_token(token: Element<'_>, signature: &[u8], policy: &Policy) -> Result<Stamp, Fault> {
     let data = SignedData::parse(token.whole)?;
     if data.content_type != oid::TIMESTAMP_INFO || data.content.tag != tlv::OCTET_STRING {
-        return Err(Code::WrongContent.with_message("it is no RFC 3161 token"));
+        return Err(Code::WrongContent.with_message("it is not an RFC 3161 token"));
     }
     let info = Info::parse(data.content)?;
     check_algorithm(info.algorithm, policy)?;
     if info.algorithm.digest_bytes(signature) != info.imprint {
-        return Err(Code::TimestampImprint.with_message("it is of another signature"));
+        return Err(Code::TimestampImprint.with_message("it belongs to another signature"));
     }
     let leaf = data.leaf()?;
     data.signer.verify_content(data.content_type, data.content.body, &leaf)?;
@@ -94,7 +95,7 @@ fn verify_countersignature(
     let signer = Signer::parse(&signer)?;
     let leaf = signer.find_certificate(&data.certificates)?;
     signer.verify_content(oid::DATA, data.signer.signature, &leaf).map_err(|fault| match fault.code {
-        Code::MessageDigest => Code::TimestampImprint.with_message("it is of another signature"),
+        Code::MessageDigest => Code::TimestampImprint.with_message("it belongs to another signature"),
         _ => fault,
     })?;
     let at = signing_time(&signer)?;
@@ -150,7 +151,7 @@ impl<'a> Info<'a> {
 
 fn signing_time(signer: &Signer<'_>) -> Result<UnixTime, Fault> {
     let value = signer.signed_value(oid::SIGNING_TIME)?;
-    let value = value.ok_or_else(|| Code::SignedAttributes.with_message("it does not say its time"))?;
+    let value = value.ok_or_else(|| Code::SignedAttributes.with_message("it has no time"))?;
     match value.tag {
         tlv::GENERALIZED_TIME => Ok(parse_generalized_time(value.body)?),
         // RFC 5280: years from 50 on are of the last century.

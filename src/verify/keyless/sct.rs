@@ -24,7 +24,7 @@ struct Promise<'a> {
 }
 
 fn sct_error(reason: &str) -> ProofError {
-    ProofError::new("keyless-log", format!("the certificate's promise by a certificate log: {reason}"))
+    ProofError::new("keyless-log", format!("the certificate's signed certificate timestamp (SCT): {reason}"))
 }
 
 /// When the certificate was logged. None where the trusted root names no certificate log.
@@ -40,7 +40,7 @@ pub(super) fn verify_sct(
     let extension = extensions
         .iter()
         .find(|extension| extension.extn_id == PROMISES)
-        .ok_or_else(|| sct_error("there is none"))?;
+        .ok_or_else(|| sct_error("it is missing"))?;
     let promise = parse_sct(extension.extn_value.as_bytes()).ok_or_else(|| sct_error("it cannot be read"))?;
     let time = Duration::from_millis(promise.time);
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
@@ -54,12 +54,12 @@ pub(super) fn verify_sct(
                 range.start.as_second() <= seconds && range.end.is_none_or(|end| seconds <= end.as_second())
             })
         })
-        .ok_or_else(|| sct_error("the trusted root does not know that log for that time"))?;
+        .ok_or_else(|| sct_error("the trusted root does not contain this log for this time"))?;
     let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, key.raw_bytes.as_bytes())
-        .map_err(|_| sct_error("the log's key is not one that is known here"))?;
-    let signed =
-        build_signed_data(certificate, issuer, &promise).ok_or_else(|| sct_error("it cannot be computed"))?;
-    key.verify_sig(&signed, promise.signature).map_err(|_| sct_error("it is not for this certificate"))?;
+        .map_err(|_| sct_error("the log's key has an unsupported type"))?;
+    let signed = build_signed_data(certificate, issuer, &promise)
+        .ok_or_else(|| sct_error("the signed data cannot be computed"))?;
+    key.verify_sig(&signed, promise.signature).map_err(|_| sct_error("it belongs to another certificate"))?;
     Ok(Some(time))
 }
 

@@ -90,12 +90,12 @@ pub(super) fn parse_signatures(bytes: &[u8]) -> Result<Vec<Signature>, ProofErro
     let bytes = super::packets::dearmor_signature(bytes)?;
     let packets = split_packets(&bytes, "signature")?;
     if packets.is_empty() {
-        return Err(malformed_error("there is no signature in it"));
+        return Err(malformed_error("the file contains no signature"));
     }
     let mut signatures = Vec::new();
     for (kind, body) in packets {
         if kind != SIGNATURE {
-            return Err(malformed_error("there is something else beside the signature"));
+            return Err(malformed_error("the file contains other data beside the signature"));
         }
         signatures.extend(Signature::parse(body)?);
     }

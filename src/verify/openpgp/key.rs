@@ -38,7 +38,7 @@ impl Validity {
         }
         let by_user = certificate.users.iter().flat_map(|user| list_certifications(primary, user));
         let word = find_latest(own(kind::DIRECT_KEY).chain(by_user), now).ok_or_else(|| {
-            ProofError::new("openpgp-key", format!("the key {fingerprint} has signed nothing about itself"))
+            ProofError::new("openpgp-key", format!("the key {fingerprint} has no valid self-signature"))
         })?;
         check_digest(word, "the key's own signature's")?;
         // A key that says nothing about its use may be used for anything.
@@ -127,7 +127,7 @@ fn find_binding<'a>(
         .embedded
         .as_deref()
         .filter(|back| back.kind == kind::PRIMARY_KEY_BINDING && back.signs_statement(subkey, statement))
-        .ok_or_else(|| unbound("does not say itself that it is the key's"))?;
+        .ok_or_else(|| unbound("has no valid back signature"))?;
     check_digest(back, "the subkey's own signature's")?;
     Ok(word)
 }
@@ -153,5 +153,5 @@ pub(super) fn check_digest(signature: &Signature, whose: &str) -> Result<(), Pro
         return Ok(());
     }
     let name = signature.digest_name();
-    Err(ProofError::new("openpgp-weak", format!("{whose} digest is {name}, which proves nothing")))
+    Err(ProofError::new("openpgp-weak", format!("{whose} digest is {name}, which is too weak")))
 }

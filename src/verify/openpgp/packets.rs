@@ -16,7 +16,7 @@ pub(super) fn dearmor_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     let Some(text) = find_armor(bytes) else { return Ok(bytes.to_vec()) };
     let packets = decode_blocks(text, "SIGNATURE", "signature")?;
     if has_text_outside(text) {
-        return Err(malformed_error("there is text around the signature"));
+        return Err(malformed_error("the file contains text around the signature"));
     }
     Ok(packets)
 }
@@ -31,7 +31,7 @@ pub(super) fn dearmor_keyring(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
 }
 
 pub(super) fn private_key_error() -> ProofError {
-    ProofError::new("openpgp-key", "it is a private key: give the public one")
+    ProofError::new("openpgp-key", "it is a private key; give the public key")
 }
 
 fn find_armor(bytes: &[u8]) -> Option<&str> {
@@ -45,7 +45,8 @@ fn decode_blocks(text: &str, label: &str, what: &str) -> Result<Vec<u8>, ProofEr
             return Err(malformed_error(&format!("the {what} has no armor of a `PGP {label}`")));
         };
         let decoded = decode_block(block, &format!("-----END PGP {label}-----"));
-        packets.extend(decoded.ok_or_else(|| malformed_error(&format!("the {what} is cut or damaged")))?);
+        packets
+            .extend(decoded.ok_or_else(|| malformed_error(&format!("the {what} is truncated or damaged")))?);
     }
     Ok(packets)
 }
@@ -139,7 +140,9 @@ pub(super) fn split_packets<'a>(bytes: &'a [u8], what: &str) -> Result<Vec<(u8, 
     let mut packets = Vec::new();
     while !cursor.is_empty() {
         packets.push(
-            cursor.read_packet().ok_or_else(|| malformed_error(&format!("the {what} is cut or damaged")))?,
+            cursor
+                .read_packet()
+                .ok_or_else(|| malformed_error(&format!("the {what} is truncated or damaged")))?,
         );
     }
     Ok(packets)

@@ -95,7 +95,7 @@ impl PublicKey {
                 format!("an RSA key of {bits} bits is too short")
             }
             Material::Ecdsa { .. } | Material::Ed25519(_) => return Ok(()),
-            Material::Other => "the key's algorithm is not one that signs well enough".to_owned(),
+            Material::Other => "the key's algorithm is not accepted".to_owned(),
         };
         Err(ProofError::new("openpgp-weak", message))
     }

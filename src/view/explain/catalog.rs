@@ -13,8 +13,7 @@ use super::{Explanation, Index, normalize_name};
 impl Index {
     pub(super) fn add_pause(&mut self, plan: &Plan) {
         let lines = vec![
-            "The image whose container holds a pod's network; its version is a component's: `--component \
-             pause=VERSION`"
+            "The image of the container that keeps a pod's network namespace; `--component pause=VERSION` sets its version"
                 .to_owned(),
             format!("in this plan: {}", plan.pause),
         ];
@@ -119,7 +118,7 @@ fn describe_setting(windows: &WindowsRelease, setting: &RegistrySetting) -> Vec<
     lines.extend(setting.purpose.clone());
     if let (Some(month), Some(update)) = (&setting.since, windows.find_update(setting)) {
         let update = if update == month { String::new() } else { format!(" ({update})") };
-        lines.push(format!("read by Windows from the update of {month}{update} on"));
+        lines.push(format!("read by Windows since the update of {month}{update}"));
     }
     lines.extend(setting.conflict.as_ref().map(|conflict| format!("conflict: {conflict}")));
     lines

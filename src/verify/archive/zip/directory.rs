@@ -93,7 +93,7 @@ fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, ProofError> {
     let at = match (fitting.as_slice(), candidates.as_slice()) {
         ([at], _) => *at,
         ([], candidates) if candidates.iter().any(|(_, end)| *end < tail.len()) => {
-            return Err(ProofError::new("archive-trailing-data", "bytes follow behind the zip's end"));
+            return Err(ProofError::new("archive-trailing-data", "bytes follow the end of the zip"));
         }
         ([], _) => return Err(ProofError::new("archive-truncated", "the zip has no end record")),
         _ => return Err(ProofError::new("archive-ambiguous", "the zip has two end records")),
@@ -108,7 +108,7 @@ fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, ProofError> {
     ];
     let disks = u16_at(record, 4) | u16_at(record, 6);
     if disks != 0 && disks != 0xffff {
-        return Err(ProofError::new("archive-ambiguous", "the zip is one of several parts"));
+        return Err(ProofError::new("archive-ambiguous", "the zip is a part of a split archive"));
     }
     let (values, position) = match read_zip64_end(reader, position, narrow)? {
         Some(wide) => wide,
@@ -116,7 +116,7 @@ fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, ProofError> {
     };
     let [here, entries, size, directory] = values;
     if here != entries {
-        return Err(ProofError::new("archive-ambiguous", "the zip is one of several parts"));
+        return Err(ProofError::new("archive-ambiguous", "the zip is a part of a split archive"));
     }
     match directory.checked_add(size) {
         Some(found) if found == position => Ok(End { entries, directory, size }),
@@ -140,7 +140,7 @@ fn read_zip64_end<R: Read + Seek>(
         None => Vec::new(),
     };
     if !locator.starts_with(b"PK\x06\x07") {
-        return if saturated { Err(zip64_error("the zip64 end record is not there")) } else { Ok(None) };
+        return if saturated { Err(zip64_error("the zip64 end record is missing")) } else { Ok(None) };
     }
     let at = u64_at(&locator, 8);
     if at.checked_add(56).is_none_or(|end| end > position - 20) {
@@ -175,9 +175,10 @@ fn read_central_directory<R: Read + Seek>(
     let mut rest = [0];
     match reader.read(&mut rest) {
         Ok(0) => Ok(records),
-        Ok(_) => {
-            Err(ProofError::new("archive-ambiguous", "the zip's directory has more entries than it says"))
-        }
+        Ok(_) => Err(ProofError::new(
+            "archive-ambiguous",
+            "the zip's directory has more entries than its header states",
+        )),
         Err(error) => Err(to_proof_error(&error)),
     }
 }
@@ -221,11 +222,11 @@ fn parse_name(raw: &[u8], flags: u16, extra: &[u8], limits: &Limits) -> Result<S
     let name = names::normalize_name(raw, limits)?;
     // Without the flag a name is in code page 437, or in whatever its writer used.
     if flags & UTF8 == 0 && !raw.is_ascii() {
-        return refuse_entry("archive-name-encoding", &name, "does not say in which encoding it is");
+        return refuse_entry("archive-name-encoding", &name, "does not state its encoding");
     }
     check_second_name(extra, &name)?;
     if name.is_empty() && !raw.ends_with(b"/") {
-        return refuse_entry("archive-name-traversal", &name, "is no file's name");
+        return refuse_entry("archive-name-traversal", &name, "is not a file name");
     }
     Ok(name)
 }
@@ -305,7 +306,7 @@ fn check_local_header<R: Read + Seek>(
 ) -> Result<(), ProofError> {
     let name = record.entry.name.clone();
     if record.header.checked_add(30).is_none_or(|end| end > next) {
-        return refuse_entry("archive-overlap", &name, "lies over another");
+        return refuse_entry("archive-overlap", &name, "overlaps another entry");
     }
     let head = read_at(reader, record.header, 30)?;
     if !head.starts_with(b"PK\x03\x04") {
@@ -314,7 +315,9 @@ fn check_local_header<R: Read + Seek>(
     let (name_length, extra_length) = (u16_at(&head, 26), u16_at(&head, 28));
     record.data = record.header + 30 + u64::from(name_length) + u64::from(extra_length);
     let behind = record.data.checked_add(record.compressed).filter(|end| *end <= next);
-    let Some(behind) = behind else { return refuse_entry("archive-overlap", &name, "lies over another") };
+    let Some(behind) = behind else {
+        return refuse_entry("archive-overlap", &name, "overlaps another entry");
+    };
     let mut raw = vec![0; usize::from(name_length)];
     let mut extra = vec![0; usize::from(extra_length)];
     reader.read_exact(&mut raw).map_err(|error| to_proof_error(&error))?;
@@ -336,7 +339,7 @@ fn check_local_header<R: Read + Seek>(
     let described = record.flags & DESCRIPTOR != 0;
     // A reader from the front cannot tell where such bytes end.
     if described && record.method == 0 && !record.entry.directory {
-        return refuse_entry("archive-ambiguous", &name, "is stored with its size behind it");
+        return refuse_entry("archive-ambiguous", &name, "is stored with its size after its data");
     }
     let same = |local: u64, central: u64| local == central || (described && local == 0);
     if !same(u64::from(crc), u64::from(record.crc)) {
@@ -378,6 +381,6 @@ fn check_data_descriptor<R: Read + Seek>(
     refuse_entry(
         "archive-header-mismatch",
         &record.entry.name,
-        "has other sizes or another checksum behind its data",
+        "has other sizes or another checksum after its data",
     )
 }

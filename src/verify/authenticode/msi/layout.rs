@@ -39,7 +39,7 @@ struct Layout<'a> {
 pub(super) fn check_layout(source: &mut dyn Source) -> Result<(), Fault> {
     let header = read_at(source, 0, 512)?;
     if header.len() < 512 {
-        return Err(compound_fault("its header is cut"));
+        return Err(compound_fault("its header is truncated"));
     }
     let sector = if u16_at(&header, VERSION) == Some(4) { 4096 } else { 512 };
     let mut layout = Layout { source, header, sector, fat: Vec::new() };
@@ -76,16 +76,13 @@ impl Layout<'_> {
         if usize::try_from(self.word(at)).is_ok_and(|stated| stated == found) {
             return Ok(());
         }
-        Err(compound_fault(&format!(
-            "its header states {} sectors of {what}, there are {found}",
-            self.word(at)
-        )))
+        Err(compound_fault(&format!("its header states {} sectors of {what}, found {found}", self.word(at))))
     }
 
     fn read_sector(&mut self, number: u32) -> Result<Vec<u8>, Fault> {
         let bytes = read_at(self.source, (u64::from(number) + 1) * self.sector, self.sector)?;
         // The last sector of a file may be cut.
-        if bytes.is_empty() { Err(compound_fault("a sector lies behind its end")) } else { Ok(bytes) }
+        if bytes.is_empty() { Err(compound_fault("a sector is beyond its end")) } else { Ok(bytes) }
     }
 
     /// The FAT's sectors stand in the header, then in a chain of their own.
@@ -116,7 +113,7 @@ impl Layout<'_> {
         if sectors as u64 * self.sector <= LIMIT {
             return Ok(());
         }
-        Err(Code::TooLarge.with_message("the file's own tables are over the limit"))
+        Err(Code::TooLarge.with_message("the file's tables are larger than the limit"))
     }
 
     fn follow_chain(&self, first: u32) -> Result<Vec<u32>, Fault> {
@@ -145,16 +142,16 @@ impl Layout<'_> {
         }
         let length = usize::from(u16_at(entry, 0x40).unwrap_or_default());
         if !(2..=64).contains(&length) || length % 2 != 0 || entry[length - 2..length] != [0, 0] {
-            return Err(compound_fault("the name of an entry has no end"));
+            return Err(compound_fault("the name of an entry is not terminated"));
         }
         let root: Vec<u8> = "Root Entry\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
         if is_first && entry[..length] != root[..] {
-            return Err(compound_fault("its root is not called `Root Entry`"));
+            return Err(compound_fault("its root does not have the name `Root Entry`"));
         }
         // Creation time of a root; both times of a stream.
         let times = if kind == 2 { 0x64..0x74 } else { 0x64..0x6c };
         if kind != 1 && entry[times].iter().any(|byte| *byte != 0) {
-            return Err(compound_fault("a stream or the root has a time where none may be"));
+            return Err(compound_fault("a stream or the root has a time, which the format forbids"));
         }
         if is_first { self.check_mini_stream(entry) } else { Ok(()) }
     }
