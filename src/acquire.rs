@@ -1,8 +1,7 @@
-//! `PinnedPlan` → fetched → `ProvenPlan`: every verb that needs an artifact's bytes gets them here.
+//! `PinnedPlan` → fetched → `ProvenPlan`: the only source of an artifact's bytes, for every verb.
 //!
 //! A plan is pinned by [`pin_plan`], admitted by the gate of [`crate::trust`], then fetched and proven by
-//! [`prove_plan`]. What comes out owns its verified artifacts, so nothing later asks whether they were
-//! verified.
+//! [`prove_plan`]. A `ProvenPlan` owns its verified artifacts; later stages need no check.
 
 mod network;
 mod prove;

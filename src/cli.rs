@@ -49,8 +49,8 @@ pub use bundle::{BundleArgs, BundleWhat};
   imagegen build --config image.json --locked      bake an image with Packer
   imagegen explain --network-plugin                explain a flag, component, step or setting
 
-Exit codes: 0 ok, 1 internal, 2 command line, 3 invalid or missing value, 4 download, 5 verification,
-6 rendering, 7 Packer, 8 checks of the machine, 130 interrupted."
+Exit codes: 0 ok, 1 internal, 2 command line, 3 invalid or missing value, 4 download,
+5 verification, 6 rendering, 7 Packer, 8 checks of the machine, 130 interrupted."
 )]
 pub struct Cli {
     #[command(subcommand)]

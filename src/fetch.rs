@@ -1,8 +1,7 @@
-//! Requests → files of the store, whose bytes are what was asked for.
+//! Requests → files of the store with the requested bytes.
 //!
-//! Each file is read once from the network: size limit and both digests in one pass, into a part,
-//! which gets its name in the store when everything is right. What is in the store already is
-//! hashed again and not downloaded.
+//! A download is read once, into a part, with its size limit and both digests computed in the same pass; the
+//! part becomes an object of the store if both match. A file of the store is hashed again, not downloaded.
 
 mod check;
 mod download;
@@ -198,11 +197,10 @@ impl Fetcher {
         outcomes.into_iter().flatten().collect()
     }
 
-    /// A small file, such as a checksum file: from the network, or without it the one that last
-    /// came from there.
+    /// A small file, such as a checksum file: from the network, or, offline, its last download.
     ///
     /// # Errors
-    /// As [`Fetcher::fetch_all`]; [`FetchError::is_absent`] tells where the server has none.
+    /// As [`Fetcher::fetch_all`]; [`FetchError::is_absent`] is true if the server does not have it.
     pub fn fetch_small(
         &self,
         name: &str,
@@ -222,11 +220,10 @@ impl Fetcher {
         crate::io::fs::read_file(fetched.path()).map_err(|error| failed(error.into()))
     }
 
-    /// Headers that a registry wants for an image. Without network none are needed: the store has
-    /// the files, or it has not.
+    /// Headers that a registry requires for an image; none when offline.
     ///
     /// # Errors
-    /// The registry cannot be reached, or wants more than a token.
+    /// The registry cannot be reached, or requires another login than a token.
     pub fn authorize(&self, image: &Reference) -> Result<Vec<(String, Secret)>, FetchError> {
         if self.http.is_offline() {
             return Ok(Vec::new());

@@ -1,8 +1,7 @@
 //! Join data: the JoinConfiguration and user-data of a node. Pure.
 //!
-//! The image holds everything but three facts of the cluster (where it is, how to trust it, a
-//! token) and what is special about this node. They become kubeadm's JoinConfiguration in the
-//! shape of the target's Kubernetes, and around it the user-data that brings it to the node.
+//! The image lacks only the cluster's endpoint, CA hash and token, and the settings of this node. They
+//! become kubeadm's JoinConfiguration for the image's Kubernetes version, and user-data that carries it.
 
 mod capi;
 mod check;

@@ -1,7 +1,6 @@
 //! imagegen: Windows node images for Kubernetes, from a pinned catalog to a baked image.
 //!
-//! Pure stages compute complete values, thin edges perform effects; a preview is to stop after
-//! rendering.
+//! Pure stages compute complete values; thin edges perform effects. A preview stops after rendering.
 //!
 //! ```text
 //! manifests/ ─ catalog ─► resolve(selection) ─► Plan ─► lock ─► Lock
@@ -11,13 +10,14 @@
 //!                          packer/ ─ render ─► Workspace ─ bake (packer) ─► image.json
 //! ```
 //!
-//! Invariants, each held by a test or a type:
-//! * a module uses only those before it in the list below, and only `io` touches the world;
+//! A test or a type enforces each invariant:
+//! * a module uses only modules before it in the list below, and only `io` accesses files, network, clock and
+//!   processes;
 //! * a bake takes an [`acquire::ProvenPlan`], which exists only if every artifact is pinned, admitted by the
 //!   policy and verified;
-//! * values travel as data: JSON into PowerShell, JSON variables into Packer, never as text in code;
+//! * values are passed as data, never as text in code: as JSON to PowerShell, as JSON variables to Packer;
 //! * the same lock gives the same bytes;
-//! * what could not work is refused before anything is paid for, with the reason and the remedy.
+//! * combinations that cannot work are refused before the build starts, with the reason and the remedy.
 
 pub mod diagnostic;
 

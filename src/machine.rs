@@ -1,9 +1,8 @@
-//! Guest plan → machine: the Windows that a plan makes, and what could not work on it.
+//! Guest plan → machine: the state of Windows after the plan, and the parts of it that cannot work.
 //!
 //! [`predict_state`] folds the resources, in their order, over a small model of Windows ([`Machine`])
-//! and checks the outcome, and each step to it, against the rules of [`Rule`]. `inbox` has the few
-//! things that Windows itself brings. Nothing is read or run here: the engine's own tests and
-//! [`compare_machines`] with a real machine show whether the engine does what the plan says.
+//! and checks the result and each step against [`Rule`]. `inbox` lists what Windows itself contains. This
+//! module reads and runs nothing; [`compare_machines`] compares a prediction with a real machine.
 
 mod command;
 mod compare;

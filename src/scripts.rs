@@ -81,11 +81,10 @@ pub fn export_scripts(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// The provisioners with the scripts of `folder` in the place of their own.
+/// The provisioners with the scripts of `folder`.
 ///
 /// # Errors
-/// A script is missing, unknown, or neither the program's own nor named by an override: all of
-/// these at once.
+/// All scripts that are missing, unknown, or changed without an override.
 pub fn accept_scripts(
     folder: &str,
     mut own: BTreeMap<String, Vec<u8>>,

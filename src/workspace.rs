@@ -33,11 +33,10 @@ pub struct RenderOutput {
     pub warnings: Vec<Warning>,
 }
 
-/// Files beside the plan, so that the machine needs no network: by the digests that the plan names, and the images
-/// that it imports.
+/// Files beside the plan for a machine without network: artifacts by digest, and images to import.
 ///
 /// # Errors
-/// An image cannot be fetched, is not whole, or does not fit the build of Windows.
+/// An image cannot be fetched, is incomplete, or has another Windows build.
 pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Part>> {
     let part = |digest: &str, file: &Fetched| Part::from_fetched(format!("artifacts/{digest}"), file);
     let artifacts = proven.artifacts().iter().filter_map(|verified| {
@@ -84,8 +83,7 @@ pub fn workspace_folder(plan: &Plan, workspace: &WorkspaceArgs) -> PathBuf {
     })
 }
 
-/// Everything up to the workspace on disk. The plan is resolved, folded and rendered whole before
-/// the first file is written.
+/// Resolves, predicts and renders the plan, and then writes the workspace.
 ///
 /// # Errors
 /// The machine could not work, a template is wrong, or the folder is not free.

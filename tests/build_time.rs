@@ -138,9 +138,10 @@ fn packers_environment_variables_count_or_are_refused() {
         .fails(3, &["PKR_VAR_machine", "[variable-environment]", "--var machine=…"]);
     plan("PKR_VAR_image_version", "20348.2700.240907")
         .fails(3, &["PKR_VAR_image_version", "[variable-environment]"]);
-    plan("PKR_VAR_gallery_name", "nodes")
-        .line("--var output=managed_image")
-        .fails(3, &["PKR_VAR_gallery_name", "`gallery_name` applies only with", "unset PKR_VAR_gallery_name"]);
+    plan("PKR_VAR_gallery_name", "nodes").line("--var output=managed_image").fails(
+        3,
+        &["PKR_VAR_gallery_name", "`gallery_name` applies only with", "unset PKR_VAR_gallery_name"],
+    );
     let implied = plan("PKR_VAR_gallery_name", "nodes").succeeds().stdout;
     assert!(implied.lines().any(|line| line.split_whitespace().eq(["output", "gallery"])), "{implied}");
 }

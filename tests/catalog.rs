@@ -23,6 +23,33 @@ fn what_ships_has_no_findings() {
     }
 }
 
+/// `OWNER/REPO` of a release page on GitHub.
+fn find_release_page(source: &str) -> Option<String> {
+    let mut parts = source.strip_prefix("https://github.com/")?.split(['/', ' ']);
+    let repository = format!("{}/{}", parts.next()?, parts.next()?);
+    (parts.next() == Some("releases")).then_some(repository)
+}
+
+/// The release page that a component's release names is the one of the repository that serves it, or of the
+/// component's package URL.
+#[test]
+fn release_pages_belong_to_the_component() {
+    let catalog = Catalog::new(Tree::embedded_manifests());
+    let mut pages = 0;
+    for name in catalog.component_names() {
+        let component = catalog.load_component(&name).expect("a component");
+        for release in &component.releases {
+            for page in release.source.split("; ").filter_map(find_release_page) {
+                let purl = component.purl.to_lowercase();
+                let is_own = release.url.to_string().contains(&page) || purl.contains(&page.to_lowercase());
+                assert!(is_own, "{name}: {page} is not where {} comes from", release.url);
+                pages += 1;
+            }
+        }
+    }
+    assert!(pages > 10, "{pages} release pages");
+}
+
 /// A source that has the form.
 const SOURCE: &str = "https://example.com/facts";
 

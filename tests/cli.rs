@@ -77,7 +77,10 @@ fn a_definition_that_is_wrong_is_named_with_path_and_line() {
             "{\"components\": {\"containerd\": 7}}",
             "`components.containerd`: expected a string such as `\"2.3.4\"`, found the number `7`",
         ),
-        ("{\"runtime\": \"podman\"}", "`runtime`: unknown value `podman`: expected one of containerd, docker"),
+        (
+            "{\"runtime\": \"podman\"}",
+            "`runtime`: unknown value `podman`: expected one of containerd, docker",
+        ),
         ("{} x", "unexpected text after the end of the JSON value"),
         ("{", "the file ends inside an object; a `}` is missing"),
     ] {

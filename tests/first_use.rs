@@ -66,8 +66,9 @@ fn a_device_without_end_is_no_input() {
 
 #[test]
 fn the_reason_comes_before_its_consequences() {
-    let ran =
-        Test::new().line("plan --target azure --k8s 1.36 --runtime docker").fails(3, &["removed the dockershim"]);
+    let ran = Test::new()
+        .line("plan --target azure --k8s 1.36 --runtime docker")
+        .fails(3, &["removed the dockershim"]);
     assert!(!ran.stderr.contains("--component docker"), "{}", ran.stderr);
     assert!(ran.stderr.contains("hint: choose `--runtime containerd`"), "{}", ran.stderr);
 }

@@ -147,7 +147,11 @@ fn what_a_host_cannot_have_is_refused() {
         ("plan --target host --k8s 1.36.0 --delivery upload", 3, "unknown delivery `upload`"),
         ("plan --target host --k8s 1.36.0 --var location=westeurope", 3, "has no variable `location`"),
         ("plan --target host --k8s 1.36.0 --delivery media --updates KB5058411", 3, "media-updates"),
-        ("plan --target host --k8s 1.36.0 --delivery mirror", 3, "artifacts of dl.k8s.io, github.com have no mirror"),
+        (
+            "plan --target host --k8s 1.36.0 --delivery mirror",
+            3,
+            "artifacts of dl.k8s.io, github.com have no mirror",
+        ),
         ("plan --target azure --k8s 1.36.0 --delivery media", 3, "choose `--delivery mirror --mirror URL`"),
         ("plan --target hst --k8s 1.36.0", 3, "did you mean `host`?"),
     ] {

@@ -318,7 +318,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
             |test| change(test, "engine/Tools.ps1", |text| text.replacen("# What", "# Who", 1)),
             "",
             &[
-                "engine/Tools.ps1: it differs from imagegen's script",
+                "engine/Tools.ps1: its digest is",
                 "[script-changed]",
                 "--override 'scripts/engine/Tools.ps1.sha256=",
             ],
@@ -403,7 +403,7 @@ fn a_script_of_ones_own_is_named_by_its_digest_and_signed_too() {
 #[test]
 fn policies_that_let_anyone_sign_are_refused() {
     for (rule, said) in [
-        (json!({}), "it names neither publishers nor roots"),
+        (json!({}), "it has neither publishers nor roots"),
         (json!({"publishers": ["Own Provider"]}), "is not a publisher"),
         (json!({"roots": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}), "its `roots`"),
     ] {

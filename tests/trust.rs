@@ -149,7 +149,7 @@ fn a_digest_that_contradicts_the_catalog_is_said() {
         .succeeds();
     let said = ran.stdout + &ran.stderr;
     assert!(
-        said.contains("the override's digest of kubelet 1.36.0 is not the one that the catalog knows"),
+        said.contains("the override's digest of kubelet 1.36.0 differs from the catalog's digest"),
         "{said}"
     );
 }

@@ -46,7 +46,10 @@ fn a_definition_in_another_format_is_recognised() {
             "`updates`: expected an object such as `{\"kbs\": [\"KB5058411\"]}`, found an array",
         ),
         ("{\"updates\": \"KB5058411\"}", "found the string \"KB5058411\""),
-        ("{\"target\": \"a\\u001b[2J\"}", "`target`: the text contains the control character U+001B; remove it"),
+        (
+            "{\"target\": \"a\\u001b[2J\"}",
+            "`target`: the text contains the control character U+001B; remove it",
+        ),
     ] {
         Test::new().file("imagegen.json", text).line("plan --target azure --k8s 1.36").fails(3, &[message]);
     }

@@ -65,8 +65,8 @@ fn no_named_proof_is_dropped() {
         {
             let option = named.split(' ').next().expect("option");
             let line = format!("--sha256 {right} {named}");
-            verify(file, &line).fails(2, &[&format!("`{option}` has no meaning")]);
-            verify(file, named).fails(2, &[&format!("`{option}` has no meaning")]);
+            verify(file, &line).fails(2, &[&format!("`{option}` has no effect")]);
+            verify(file, named).fails(2, &[&format!("`{option}` has no effect")]);
         }
     }
     verify("o", &wrong).fails(2, &["directory"]);

@@ -35,11 +35,11 @@ pub struct ImageSource<'a> {
 }
 
 impl ImageSource<'_> {
-    /// Images for a build of Windows. One that nobody asked for by name is left out with a warning where its
-    /// registry does not give it.
+    /// Images for a build of Windows. An image of the catalog that its registry does not serve is left out with a
+    /// warning.
     ///
     /// # Errors
-    /// An image that was asked for cannot be fetched, is not whole, or does not fit the build.
+    /// An image of the user cannot be fetched, is incomplete, or has another Windows build.
     pub fn fetch_images(
         &self,
         names: &[&ImageReference],

@@ -46,7 +46,7 @@ pub enum BundleWhat {
         /// Bundle to read.
         file: PathBuf,
 
-        /// Reviewed lockfile: the bundle's must be the same.
+        /// Reviewed lockfile; the lockfile of the bundle must be the same.
         #[arg(long, value_name = "FILE")]
         lock: Option<PathBuf>,
 
@@ -73,7 +73,7 @@ pub enum BundleWhat {
         #[arg(long, value_name = "DIR")]
         as_mirror: Option<PathBuf>,
 
-        /// Reviewed lockfile: nothing is extracted from a bundle with another one.
+        /// Reviewed lockfile; the lockfile of the bundle must be the same.
         #[arg(long, value_name = "FILE")]
         lock: Option<PathBuf>,
 

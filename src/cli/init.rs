@@ -29,7 +29,7 @@ pub struct InitArgs {
     #[arg(long, value_name = "ACCESS")]
     pub host_access: Option<HostAccess>,
 
-    /// Image definition to write; a file that is there is never replaced.
+    /// Image definition to write; an existing file is never replaced.
     #[arg(long, value_name = "FILE", default_value = "imagegen.json", help_heading = "Output")]
     pub out: PathBuf,
 }

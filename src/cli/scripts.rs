@@ -53,7 +53,7 @@ pub enum ScriptsWhat {
         /// Root certificates in PEM for signer and timestamp, in addition to the catalog's.
         #[arg(long, value_name = "FILE")]
         root: Option<PathBuf>,
-        /// Script that is not the program's own and that you have reviewed, by its path in the folder. Repeatable.
+        /// Path in the folder of a script that differs from imagegen's and that you have reviewed. Repeatable.
         #[arg(long, value_name = "PATH")]
         changed: Vec<String>,
         #[command(flatten)]

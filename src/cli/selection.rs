@@ -42,7 +42,7 @@ pub struct SelectionArgs {
     #[arg(long)]
     pub runtime: Option<Runtime>,
 
-    /// Pod network to carry programs for; `imagegen list networks` names them [default: none].
+    /// Pod network whose CNI plugin to install (`imagegen list networks`) [default: none].
     #[arg(long, value_name = "NETWORK")]
     pub cni: Option<String>,
 

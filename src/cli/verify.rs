@@ -56,7 +56,7 @@ pub struct VerifyArgs {
     /// Glob of archive members to verify. Repeatable.
     #[arg(long, value_name = "GLOB", requires = "authenticode", help_heading = "Proofs")]
     pub member: Vec<String>,
-    /// Reviewed lockfile: the lockfile of a workspace or bundle must be the same.
+    /// Reviewed lockfile; the lockfile of the workspace or bundle must be the same.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub lock: Option<PathBuf>,
     #[command(flatten)]

@@ -23,11 +23,11 @@ pub struct Review<'a> {
 }
 
 impl Review<'_> {
-    /// Compares a bundle's lockfile with the reviewed one, or with what the catalog makes of its selection, and
-    /// holds both and the scripts against the policy. The plan comes with the policy, if the user names one.
+    /// Compares a bundle's lockfile with the reviewed lockfile, or with the lockfile of its selection, and checks the
+    /// policy. Returns the plan if the user gives a policy.
     ///
     /// # Errors
-    /// The lockfile is another one, or the policy refuses it.
+    /// The lockfile differs, or the policy refuses it.
     pub fn check_bundle(
         &self,
         file: &Path,

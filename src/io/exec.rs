@@ -66,8 +66,7 @@ enum Event {
 
 /// Runs a program to its end, giving every line of its output to `on_line`.
 ///
-/// The first interrupt is handed to the child, which then cleans up what it has made; the second
-/// kills it.
+/// The first interrupt is passed to the child, which then cleans up; the second kills it.
 ///
 /// # Errors
 /// The program cannot be started.

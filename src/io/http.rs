@@ -1,8 +1,8 @@
-//! HTTP: where may be asked, what comes back, and when it is worth asking again.
+//! HTTP: allowed hosts, answers, and retries.
 //!
-//! Only HTTPS, except to loopback and to hosts that the user names. Redirects are followed here
-//! and not by the client, so that each is judged: at most five, never to plain HTTP, never with a
-//! user in the URL. URLs are told and stored without query, which may be a short-lived signature.
+//! HTTPS only, except for loopback and hosts that the user allows. This module follows redirects itself, to check
+//! each: at most five, never to plain HTTP, never with a user in the URL. URLs are printed and stored without query,
+//! which may be a short-lived signature.
 
 mod body;
 mod error;

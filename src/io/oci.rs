@@ -1,8 +1,6 @@
-//! Registries: names of images, URLs of their manifests and blobs, and the token that a registry
-//! wants before it gives them.
-//!
-//! <https://github.com/opencontainers/distribution-spec> has the protocol. Images are taken by
-//! digest alone, so a registry is trusted with nothing but being there.
+//! Registries: names of images, URLs of their manifests and blobs, and the token that a registry requires
+//! (<https://github.com/opencontainers/distribution-spec>). Images are pulled by digest only, so a registry need not
+//! be trusted.
 
 use serde::Deserialize;
 

@@ -7,10 +7,9 @@
 //! partial/<sha256 of the URL>.part, .json   what is being downloaded
 //! ```
 //!
-//! A file gets its name in `objects` by a rename, after it was written and synced. The other
-//! folders only help to find it: what is lost there is written anew. Who writes a part holds its
-//! lock; who dies leaves a part that the next process goes on with. URLs are written without their
-//! query, which may be a signature.
+//! A file is renamed into `objects` after it was written and synced. The other folders are indexes that can be
+//! rebuilt. A process holds the lock of the part that it writes; if it is killed, the next process resumes the part.
+//! URLs are stored without their query, which may be a signature.
 
 #![expect(clippy::disallowed_methods, reason = "an owner of file access: objects appear whole")]
 

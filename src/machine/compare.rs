@@ -26,11 +26,9 @@ pub struct Difference {
     pub actual: Option<Value>,
 }
 
-/// Every difference: of the machines as a whole, then by the things' identities. The resource that
-/// made a thing is no difference.
+/// All differences: of the machines, then by identity. The origin of a thing is ignored.
 ///
 /// # Panics
-///
 /// Never: a machine is plain data, which always becomes JSON.
 #[must_use]
 pub fn compare_machines(predicted: &Machine, actual: &Machine) -> Vec<Difference> {

@@ -1,8 +1,7 @@
-//! Applies resources one after the other to a model of Windows. Judges nothing: the rules find
-//! what is wrong with the outcome.
+//! Applies resources in order to a model of Windows. The rules check the result.
 //!
-//! The engine makes missing directories above a `directory` and above its own downloads, and
-//! above nothing else; an installer makes those above what it creates.
+//! The engine creates missing parent directories only of a `directory` and of its downloads; an installer creates
+//! the parents of its files.
 
 use crate::model::paths;
 use crate::model::resource::{

@@ -1,10 +1,8 @@
-//! Security descriptors in their text form (SDDL), as far as owner, group and DACL. Auditing (`S:`)
-//! is refused, because no resource sets it.
+//! Security descriptors in SDDL: owner, group and DACL. Auditing (`S:`) is refused, because no resource sets it.
 //!
-//! The engine compares the text of a plan with the text that .NET prints for the object. So only the
-//! canonical text can ever be equal: .NET sorts entries (deny before allow, each by SID), merges
-//! those of one account, and clears inheritance flags on files; Windows prints `OICI`, letters for
-//! known SIDs, and rights in one of three forms. Sources:
+//! The engine compares the plan's text with .NET's text of the object, so a plan needs the canonical text: .NET sorts
+//! entries (deny before allow, each by SID), merges the entries of an account, and clears inheritance flags of files;
+//! Windows prints `OICI`, letters for known SIDs, and rights in one of three forms. Sources:
 //! `dotnet/runtime@v9.0.0 src/libraries/System.Security.AccessControl/src/System/Security/AccessControl/ACL.cs`
 //! (`InspectAce`, `CompareAces`, `MergeAces`) and
 //! <https://learn.microsoft.com/windows/win32/secauthz/ace-strings>.

@@ -129,7 +129,10 @@ mod tests {
             (r#"["a"]"#, "f:1:1: expected an object, found an array"),
             (r#"{"left": "a", "left": "b"}"#, "f:1:20: the key `left` is given twice; keep one of them"),
             (r#"{"right": {"a": {"b": 1, "b": 2}}}"#, "`right.a`: the key `b` is given twice"),
-            ("{\"left\": \"a\\u202eb\"}", "`left`: the text contains the control character U+202E; remove it"),
+            (
+                "{\"left\": \"a\\u202eb\"}",
+                "`left`: the text contains the control character U+202E; remove it",
+            ),
             ("{\"left\": \"a\\nb\"}", "`left`: the text contains the control character U+000A"),
             ("{\"right\": {\"a\\u0000\": 1}}", "contains a control character"),
             (r#"{"lft": "a"}"#, "`lft`: unknown key `lft`: did you mean `left`?"),

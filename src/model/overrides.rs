@@ -21,8 +21,8 @@ pub const SCRIPTS: &str = "scripts/";
 /// Replaces parts of how a component is published. In URLs `{version}` and `{version_}` stand for
 /// the version, as in the catalog.
 ///
-/// A component that gets another `url` gets other bytes: what the catalog pins no longer counts.
-/// A URL prefix that gets another `url` is a mirror: same bytes, same pins.
+/// Another `url` of a component means other bytes: the catalog's pins do not apply. Another `url` of a URL
+/// prefix is a mirror: the same bytes and pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"url\": \"https://…\", \"sha256\": \"…\"}`")]

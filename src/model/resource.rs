@@ -2,8 +2,7 @@
 //!
 //! The fields of a type here are the parameters of `Get-<type>Resource` and
 //! `Set-<type>Resource` in `provisioners/resources/<type>.ps1`; a test compares them.
-//! Each type says which thing it is about and what it does to a machine ([`ResourceType`]); how
-//! that is brought about is the guest engine's work.
+//! Each type defines its identity and its effect on a machine ([`ResourceType`]); the guest engine applies it.
 
 mod access;
 mod artifact;

@@ -1,9 +1,8 @@
-//! Values that nobody may see, and the one place that masks them.
+//! Secrets, and the mask that removes them from every output.
 //!
-//! A [`Secret`] cannot be printed or serialized, and its memory is cleared. Every secret that is made is known
-//! to the mask from then on: terminal, `packer.log` and error messages show `<sensitive>` in its place, in
-//! whatever form a program repeats it (`forms`, `view`). The list of secrets is the one state that the
-//! whole process shares: an output that was not given the list would not be masked.
+//! A [`Secret`] cannot be printed or serialized, and its memory is cleared. The mask registers each secret when it
+//! is created: terminal, `packer.log` and error messages show `<sensitive>` instead, in every encoding that a
+//! program may print (`forms`, `view`). The list of secrets is global, so that no output can miss it.
 
 mod forms;
 mod mask;

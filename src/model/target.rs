@@ -205,8 +205,7 @@ pub struct Platform {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<BlockedAddress>,
     pub cloudbase_init: CloudbaseInit,
-    /// Command of the platform's own SetupComplete.cmd, where it has one: ours runs it before the first boot. The
-    /// platform may write or delete that file, so ours is one line, and is written again after the sealing.
+    /// Command of the platform's SetupComplete.cmd, which imagegen's file runs in one line before the first boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_command: Option<String>,
     /// The platform renames the built-in administrator of a clone and gives it to its customer.

@@ -14,7 +14,7 @@ use super::text::find_control;
 use crate::diagnostic::{Classify, ErrorClass};
 
 /// The URL of something that is downloaded: `https` or `http`, a host, no user. Plain HTTP passes the gate of
-/// [`crate::trust`] for loopback and for the hosts that the user names.
+/// `trust` for loopback and for the hosts that the user names.
 ///
 /// A query that may be a signature or a token is part of the request alone: `Display`, comparisons and
 /// serde leave it out. There is no way to a text but by a method that says which of the two it gives.

@@ -69,11 +69,10 @@ pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Secret>>
     Ok(Some(Secret::new(value)))
 }
 
-/// Puts the scripts of `--scripts DIR` in the place of the program's own, and holds the scripts
-/// against a policy that wants them signed.
+/// Replaces the guest scripts by those of `--scripts DIR`, and checks them against the policy's `signedScripts`.
 ///
 /// # Errors
-/// The folder does not hold the guest's scripts, or they are not signed as the policy demands.
+/// The folder does not contain the guest scripts, or they are not signed as the policy requires.
 pub fn use_scripts(args: &OwnScriptsArgs, plan: &mut Plan, policy: &Policy, trees: &mut Trees) -> Result<()> {
     replace_scripts(args, &plan.selection.overrides, trees)?;
     let Some(rule) = &policy.signed_scripts else { return Ok(()) };

@@ -73,11 +73,10 @@ fn format_lines(last: &[String]) -> String {
     last.iter().map(|line| format!("\n  {line}")).collect()
 }
 
-/// The same scripts, signed; a signature that one has already is replaced. Nothing is written: the
-/// caller has all of them or none.
+/// Signs scripts; existing signatures are replaced. Writes nothing: the caller gets all scripts or none.
 ///
 /// # Errors
-/// There is no signer, it refuses a script, or what it made does not hold.
+/// There is no signer, it refuses a script, or its signature is invalid.
 pub fn sign_scripts(
     files: &BTreeMap<String, Vec<u8>>,
     key: &Key,
@@ -150,11 +149,11 @@ fn build_arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
     arguments
 }
 
-/// What a fresh signature must satisfy: it is of the given certificate, which leads to itself, to one
-/// of those beside it, or to a root that was named.
+/// Requirements of a new signature: it belongs to the given certificate, which chains to itself, to one of its
+/// intermediates, or to a given root.
 ///
 /// # Errors
-/// A file holds no certificates.
+/// A file contains no certificates.
 pub fn build_policy(key: &Key, own: Option<&Path>, mut policy: Policy, at: UnixTime) -> Result<Policy> {
     let given = crate::verify::chain::parse_roots(&fs::read_file(&key.certificates)?)?;
     let leaf = given.first().map(|leaf| leaf.sha256.clone()).unwrap_or_default();

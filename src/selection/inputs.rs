@@ -94,8 +94,7 @@ pub fn mirror_overrides(url: Option<&HttpUrl>) -> Result<Overrides> {
     Ok([("https://".to_owned(), Override { url: Some(url), ..Override::default() })].into())
 }
 
-/// Puts what keys and certificates say in the place of the files that hold them, so that lock and
-/// workspace need no other file.
+/// Replaces names of key and certificate files by their contents, so that lockfile and workspace are complete.
 ///
 /// # Errors
 /// A file cannot be read, or holds a private key.
@@ -139,11 +138,11 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The policy that the user names, and the plan held against it. Without one, everything that is
-/// pinned is allowed, and what the definition chooses as its proof is named.
+/// Checks the plan against the user's policy. Without policy, every pinned artifact is allowed, and keys and roots of
+/// the definition are reported.
 ///
 /// # Errors
-/// The file cannot be read or is no policy; the plan violates it.
+/// The file is not a policy, or the plan violates it.
 pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> Result<Policy> {
     let policy = read_policy(named)?;
     check_addresses(&policy, plan)?;

@@ -61,11 +61,10 @@ pub fn lock_path(named: Option<&PathBuf>, default: &Path) -> PathBuf {
     named.cloned().unwrap_or_else(|| default.to_owned())
 }
 
-/// A plan with what the lockfile pins, if there is one and it fits, and the policy that it was held
-/// against.
+/// A plan with the pins of a lockfile that fits, and the policy that admitted it.
 ///
 /// # Errors
-/// As [`super::resolve_plan`]; a lockfile that is stale, or absent where it is demanded.
+/// As [`super::resolve_plan`]; a lockfile that is stale, or missing although required.
 pub fn resolve_locked_plan(
     selection: &SelectionArgs,
     lock: &LockUseArgs,

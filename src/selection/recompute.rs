@@ -22,11 +22,10 @@ pub enum PolicyOfLock {
     Ignored,
 }
 
-/// The plan that a lockfile was made from, computed again from the catalog and held against the policy, with what
-/// the lockfile pins.
+/// Computes the plan of a lockfile again from the catalog, with the lockfile's pins, and checks the policy.
 ///
 /// # Errors
-/// The selection is refused, the policy refuses it, or the lockfile says something else.
+/// The selection or the policy refuses it, or the lockfile differs.
 pub fn resolve_lock(
     file: &str,
     locked: &Lock,

@@ -75,8 +75,7 @@ pub fn admit(pinned: PinnedPlan, policy: &Policy, catalog: &Catalog) -> Result<A
     Ok(Admitted(pinned))
 }
 
-/// Every address of a plan, and of the mirrors that its nodes ask: HTTPS, except for this machine itself and the
-/// hosts of `--allow-http`.
+/// Checks that every URL of a plan and of its mirrors is HTTPS, except for loopback and the hosts of `--allow-http`.
 ///
 /// # Errors
 /// All findings at once.
@@ -150,8 +149,7 @@ fn refuse_findings(policy: &Policy, findings: Vec<Finding>) -> Result<(), Policy
     Err(PolicyError::Selection { policy: policy.name.clone(), findings })
 }
 
-/// What can be judged of subjects that are not in a plan: the build's tools, files of the user's own, images of
-/// manifests and bundles.
+/// Checks subjects that are not in a plan: build tools, the user's files, images of manifests and bundles.
 ///
 /// # Errors
 /// All findings at once.

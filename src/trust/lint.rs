@@ -5,8 +5,7 @@ use crate::model::policy::{Policy, matches_pattern};
 
 use super::PolicyError;
 
-/// Refuses a policy that demands less than it seems to. `names` are the components, groups and programs that
-/// the catalog knows.
+/// Refuses a policy with rules that have no effect. `names` are the components, groups and programs of the catalog.
 ///
 /// # Errors
 /// All findings at once.

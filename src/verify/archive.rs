@@ -1,9 +1,8 @@
-//! Members of archives, without unpacking: only what is asked for is read, and the archive as a
-//! whole must be one that every reader understands in the same way.
+//! Reads members of archives without unpacking them. Archives that readers could interpret differently are refused.
 //!
-//! What is hostile in any entry refuses the archive: whoever wrote one name that leaves the target
-//! is trusted with none. Nothing is written here; what `visit` sees counts only once [`read_members`]
-//! has returned, since checksums, duplicates and trailing bytes show at the end.
+//! One hostile entry refuses the whole archive. This module writes nothing; the caller may use the bytes that
+//! `visit` received only after [`read_members`] returned, because checksums, duplicates and trailing bytes are
+//! checked at the end.
 
 mod glob;
 mod names;

@@ -1,18 +1,17 @@
-//! Authenticode: signatures inside Windows files, and what they prove.
+//! Authenticode: embedded signatures of Windows files.
 //!
-//! A file passes only if each of these holds; [`Code`] names each way to fail:
-//! * the signature stands where the format puts it, with nothing unsigned beside it;
-//! * it is CMS with one signer, over the digest of this very file as a file of this kind;
-//! * the signer's certificate is for signing code and leads to a pinned root, at the time of the
-//!   timestamp where there is one, else at the time of the check;
-//! * the timestamp, where there is one, holds by itself: a bad one is not taken for none;
-//! * the signer is the publisher, or has a certificate, that the policy demands;
-//! * signatures nested in it hold in the same way.
+//! A file passes only if all of these are true; [`Code`] lists the failures:
+//! * the signature is where the format puts it, with no unsigned bytes beside it;
+//! * it is CMS with one signer, over the digest of this file as a file of its kind;
+//! * the signer's certificate is for code signing and chains to a pinned root at the time of the timestamp or,
+//!   without timestamp, of the check;
+//! * a timestamp, if present, is valid;
+//! * the policy accepts the signer's publisher or certificate;
+//! * nested signatures pass the same checks.
 //!
-//! Not looked at: revocation (evidence says so), page hashes, and catalogs that sign other files.
-//! Not covered by the formats: sectors of an MSI that no stream owns, names of its streams where it
-//! has no digest of them, and unsigned attributes beside a signature (evidence lists them). So a
-//! signature never stands in for the pin of the whole file.
+//! Not checked: revocation (the evidence says so), page hashes, and catalogs that sign other files. The formats do
+//! not cover sectors of an MSI that no stream owns, names of streams without a digest, and unsigned attributes (the
+//! evidence lists them). Therefore a signature never replaces the pin of the file.
 
 mod cab;
 mod cms;

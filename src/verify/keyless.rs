@@ -1,12 +1,9 @@
-//! A detached signature with its short-lived certificate and nothing else, as Kubernetes
-//! publishes them: the signer is proven, the time of signing is not.
+//! A detached signature with its short-lived certificate, as Kubernetes publishes them. It proves the signer, not
+//! the time: the certificate is valid for minutes, and only a bundle proves that the signature was made in them.
+//! The best verdict is `signed-time-unproven`.
 //!
-//! The certificate holds for minutes. Nothing here says that the signature was made in them, so
-//! the verdict is never better than "signed, time unproven"; a bundle proves the time too.
-//!
-//! The certificate must lead to an authority of the trusted root, at the time that it begins and
-//! that the root allows that authority, be for signing code, and carry the promise of a
-//! certificate log which the root knows.
+//! The certificate must be for code signing, chain to an authority of the trusted root at the start of its validity,
+//! and contain a signed timestamp (SCT) of a certificate log of the root.
 //!
 //! Codes: `keyless-bundle`, `keyless-certificate`, `keyless-identity`, `keyless-log`, `keyless-root`, and those of
 //! [`super::cosign`].
@@ -44,8 +41,8 @@ const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];
 const ISSUER_OLD: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.57264.1.1");
 const ISSUER: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.57264.1.8");
 
-/// Verifies a signature over a file with this SHA-256. `root` is a sigstore trusted root in JSON;
-/// without one the public good instance's, as it is built in.
+/// Verifies a signature of a file with this SHA-256. `root` is a sigstore trusted root in JSON; the default is the
+/// built-in root of the public good instance.
 ///
 /// # Errors
 /// See the module's codes.
@@ -59,11 +56,11 @@ pub fn verify_signature(
     verify_pair(digest, signature, &decode_certificate(certificate)?, signer, root)
 }
 
-/// Signature and certificate in one file: a sigstore bundle without log entry. It proves what the two
-/// files prove; [`sigstore::verify_bundle`] refuses it, for it wants a time.
+/// Signature and certificate as a sigstore bundle without log entry. [`sigstore::verify_bundle`] refuses it, because
+/// it has no time.
 ///
 /// # Errors
-/// They are no signature and no certificate.
+/// Signature or certificate cannot be parsed.
 pub fn build_bundle(digest: &[u8; 32], signature: &[u8], certificate: &[u8]) -> Result<String, ProofError> {
     let certificate = STANDARD.encode(decode_certificate(certificate)?);
     let signature = STANDARD.encode(cosign::decode_signature(signature)?);
@@ -75,11 +72,11 @@ pub fn build_bundle(digest: &[u8; 32], signature: &[u8], certificate: &[u8]) -> 
     })))
 }
 
-/// Verifies what [`build_bundle`] makes. One with a log entry or timestamp is refused: what it proves is more
-/// than would be looked at here.
+/// Verifies a bundle of [`build_bundle`]. A bundle with a log entry or timestamp is refused, because this function
+/// would not check them.
 ///
 /// # Errors
-/// As [`verify_signature`]; `keyless-bundle` where it is no such bundle.
+/// As [`verify_signature`]; `keyless-bundle` for any other file.
 pub fn verify_bundle(
     digest: &[u8; 32],
     bundle: &[u8],

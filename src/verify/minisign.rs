@@ -1,7 +1,6 @@
 //! minisign: Ed25519 over a BLAKE2b digest, with a comment that is signed too.
 //!
-//! Signatures of the old kind, which are over the file itself and not over its digest, are
-//! refused: minisign has made none by default since 0.10.
+//! Legacy signatures, without prehash, are refused; minisign has not written them by default since 0.10.
 //!
 //! Codes: `minisign-key`, `minisign-malformed`, `minisign-legacy`, `minisign-other-key`,
 //! `minisign-bad-signature`.
@@ -15,8 +14,8 @@ use minisign_verify::{Error, PublicKey, Signature};
 use super::{ProofError, Proven};
 use crate::model::evidence::Verdict;
 
-/// Verifies a signature. `each` hands every piece of the file to its argument. The key is the file
-/// that minisign writes or its second line alone.
+/// Verifies a signature. `each` passes every piece of the file to its argument. The key is minisign's key file, or
+/// only its second line.
 ///
 /// # Errors
 /// See the module's codes.

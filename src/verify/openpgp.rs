@@ -1,18 +1,16 @@
-//! OpenPGP: detached signatures of version 4, which GnuPG makes (RFC 9580). The `pgp` crate does the same
-//! with 88 packages, for private keys, encryption and every algorithm; here only verification is needed,
-//! and the library of our TLS does its mathematics.
+//! OpenPGP: detached signatures of version 4 (RFC 9580), as GnuPG makes them. The `pgp` crate needs 88 packages for
+//! private keys, encryption and every algorithm; this module only verifies, with the cryptography of our TLS library.
 //!
-//! A signature counts only if
-//! * it is by the key whose whole primary fingerprint is expected, or by a subkey which that key
-//!   has bound for signing and which says so itself;
-//! * it is over a file, with SHA-256, SHA-384 or SHA-512, by RSA of 2048 bits or more, by ECDSA over
-//!   a curve of NIST's, or by Ed25519;
-//! * it was made while key and subkey held, has not expired and is not from the future.
+//! A signature is accepted only if
+//! * the key with the expected primary fingerprint made it, or a subkey that this key binds for signing and that has
+//!   a valid back signature;
+//! * it is over a file, with SHA-256, SHA-384 or SHA-512, by RSA of 2048 bits or more, ECDSA over a NIST curve, or
+//!   Ed25519;
+//! * key and subkey were valid at its time, it has not expired, and it is not from the future.
 //!
-//! Of a key only what it has signed itself counts, the latest word each time. One good signature
-//! is enough among several, but a bad one by the expected key is never passed over. A revoked key
-//! counts for nothing, whenever it signed and for whatever reason it was revoked; revocation by
-//! another key that the key has named for it is not looked at.
+//! Only the latest self-signatures of a key count. One valid signature of several is enough, but an invalid one of
+//! the expected key is an error. A revoked key is never accepted; revocations by designated revokers are not
+//! checked.
 //!
 //! Codes: `openpgp-malformed`, `openpgp-key`, `openpgp-weak`, `openpgp-time`, `openpgp-revoked`,
 //! `openpgp-bad-signature`, `openpgp-no-signature`.
@@ -33,8 +31,8 @@ use key::{Signer, Validity};
 use rustls_pki_types::UnixTime;
 use signature::Signature;
 
-/// Verifies a detached signature, armored or not. `each` hands every piece of the message to its
-/// argument, once for every signature by the key.
+/// Verifies a detached signature, armored or binary. `each` passes every piece of the message to its argument, once
+/// for every signature of the key.
 ///
 /// `fingerprint` is of the primary key, in hexadecimal; `now` is seconds since 1970.
 ///

@@ -1,9 +1,8 @@
-//! Sigstore: bundles and attestations in bundles, verified without network against the public
-//! good instance's root that is built in, or another.
+//! Sigstore: verifies bundles and attestations in bundles without network, against the built-in root of the public
+//! good instance or another root.
 //!
-//! Signer and issuer are compared whole. A bundle needs a log entry that the log's checkpoint
-//! proves, and a time from the log or a timestamp authority within the certificate's minutes. The
-//! library below asks the machine's clock for one thing: a time in the future is refused.
+//! Signer and issuer are compared as a whole. A bundle needs a log entry that the log's checkpoint proves, and a time
+//! of the log or of a timestamp authority while the certificate was valid. A time in the future is refused.
 //!
 //! Codes: `sigstore-malformed`, `sigstore-root`, `sigstore-identity`, `sigstore-bad-signature`,
 //! `sigstore-certificate`, `sigstore-log`, `sigstore-time`, `sigstore-subject`,
@@ -57,11 +56,10 @@ pub fn verify_bundle(
     verify_expected(digest, bundle, &Expected::Signer(signer), root)
 }
 
-/// Verifies a bundle that a key of the signer's own has signed, as `cosign sign-blob --key` writes
-/// it: P-256, in PEM.
+/// Verifies a bundle that was signed by a key (P-256, in PEM), as `cosign sign-blob --key` writes it.
 ///
 /// # Errors
-/// See the module's codes; `cosign-key` where the key is not such a one.
+/// See the module's codes; `cosign-key` for any other key.
 pub fn verify_bundle_by_key(
     digest: &[u8; 32],
     bundle: &[u8],
@@ -88,8 +86,8 @@ fn verify_expected(
     prove_bundle(digest, &bundle, by, root, facts, "the signature in the sigstore bundle is valid")
 }
 
-/// Verifies that a provenance statement names a file with this SHA-256. The file may hold several
-/// bundles, one a line; one that fits is enough.
+/// Verifies that a provenance statement names a file with this SHA-256. The file may contain several
+/// bundles, one per line; one match is enough.
 ///
 /// # Errors
 /// See the module's codes.

@@ -95,7 +95,7 @@ fn what_does_not_belong_into_a_mirror_is_not_put_there() {
     site.succeeds(&format!("lock {selection}"));
     site.plain("bundle create --out node.zip --store store --ca-file ca.pem", 0);
     let said = site.plain("bundle extract node.zip --as-mirror mirror", 0).stderr;
-    assert!(said.contains("addresses of their own: cloudbase-init"), "{said}");
+    assert!(said.contains("overrides give them URLs: cloudbase-init"), "{said}");
     let laid = files(&site.home.folder.join("mirror"));
     assert!(!laid.is_empty() && laid.keys().all(|name| !name.contains("loudbase")), "{:?}", laid.keys());
     // The bundle is checked before anything is written.

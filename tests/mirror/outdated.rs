@@ -118,7 +118,7 @@ fn updates_that_cannot_be_are_refused() {
         site.fails(&line, code, &[said]);
         assert!(!site.home.exists("imagegen.lock.json"), "{line}");
     }
-    for (list, said) in [("<html>", "no JSON"), ("{}", "no list")] {
+    for (list, said) in [("<html>", "not JSON"), ("{}", "not a list")] {
         site.serve(&releases("containerd/containerd"), list.as_bytes());
         site.fails(&format!("outdated {LINE}"), 4, &["containerd", said]);
     }

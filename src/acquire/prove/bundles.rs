@@ -1,9 +1,8 @@
-//! Proofs of signers that are kept beside a lock, and proven again without network or artifact: the
-//! lock has the digest that was signed.
+//! Signers' proofs that are stored beside a lockfile and verified again without network or artifact: the lockfile
+//! has the signed digest.
 //!
-//! A signature with its certificate becomes one sigstore bundle without log entry, which is as good
-//! as the two files and no better: the verdict stays `signed-time-unproven`. What publishers made a
-//! bundle of is kept as it is.
+//! A signature with its certificate is stored as a sigstore bundle without log entry; the verdict stays
+//! `signed-time-unproven`. A publisher's own bundle is stored unchanged.
 
 use std::collections::BTreeMap;
 use std::path::Path;

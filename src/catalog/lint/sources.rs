@@ -1,12 +1,11 @@
-//! Sources of facts are places that a reader can open.
+//! Checks that readers can open the sources of facts.
 //!
-//! A source is one or more of these, joined by `; `, each with a remark in parentheses where it
-//! needs one:
+//! A source is one or more of these, joined by `; `, each with an optional remark in parentheses:
 //! - a public URL,
 //! - `owner/repo@tag path`, a file of a GitHub repository,
-//! - `derived: why`, always last, for what we concluded ourselves.
+//! - `derived: why`, always last, for a conclusion of this project.
 //!
-//! A resource of a step that is made for each item of a list takes the source of the item.
+//! A step's resource with `each` can take the source of the item.
 
 use serde_json::Value;
 

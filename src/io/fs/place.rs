@@ -54,7 +54,7 @@ impl Classify for PlaceError {
 /// As [`place_digested_directory`]. Returns the digest of each file.
 ///
 /// # Errors
-/// The place is taken, or cannot be written.
+/// The directory contains other files, or cannot be written.
 pub fn place_directory(
     path: &Path,
     files: &BTreeMap<String, Vec<u8>>,
@@ -69,9 +69,8 @@ pub fn place_directory(
 
 /// Puts a directory of files with their digests in its place, whole or not at all.
 ///
-/// What stands there may be files that the last call wrote and nobody changed, files called as one of
-/// `traces`, files called as one of `results` where `force` is given, and the user's own values for
-/// Packer, which are kept. Anything else is refused.
+/// The directory may contain unchanged files of the last call, files with a name of `traces`, with `force` files
+/// with a name of `results`, and the user's own values for Packer, which are kept. Other files are refused.
 ///
 /// # Errors
 /// The place is taken, or cannot be written.

@@ -76,8 +76,7 @@ impl Sums {
     }
 }
 
-/// Digests of a file. SHA-512 is the slower one, so it has a thread of its own: each reads the
-/// file, the second time out of memory.
+/// Digests of a file. SHA-512 is slower, so it runs in a second thread; the second read comes from the page cache.
 ///
 /// # Errors
 /// The file cannot be read.

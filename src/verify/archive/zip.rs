@@ -1,8 +1,5 @@
-//! zip, read strictly: the central directory and the local headers say the same, and entries lie
-//! one behind the other without gap or overlap. So a reader that goes by the directory and one that
-//! reads from the front see the same files.
-//!
-//! APPNOTE.TXT 6.3.10 has the format.
+//! Strict zip reader: the central directory and the local headers must agree, and entries must be contiguous, so that
+//! readers of either see the same files. The format is that of APPNOTE.TXT 6.3.10.
 
 mod directory;
 mod fields;

@@ -1,8 +1,8 @@
-//! Cabinets. The reserved part of the header says where the signature stands.
+//! Cabinets. The reserved part of the header contains the offset of the signature.
 //!
-//! The digest leaves out the first reserved word, the cabinet's number in a set, and the reserved
-//! part up to its last word; each of them must be what a signed cabinet has there. The layout is
-//! not in Microsoft's description of the format; it is the one that signed cabinets have.
+//! The digest omits the first reserved word, the cabinet's number in a set, and the reserved part up to its last
+//! word; each must have the value of a signed cabinet. Microsoft does not document the layout; it was taken from
+//! signed cabinets.
 
 use super::code::{Code, Fault};
 use super::digest::Algorithm;

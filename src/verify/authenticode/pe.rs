@@ -1,9 +1,8 @@
 //! PE images: exe, dll, sys, pyd.
 //!
-//! The attribute certificate table is read here rather than by a parser of images, because a
-//! parser takes what can be taken: bytes after the DER (CVE-2013-3900), a table in the middle of
-//! the file, a second entry. The digest is over all of the file but the checksum, the table's
-//! directory entry and the table; since the table must end the file, nothing else is left out.
+//! This module reads the attribute certificate table itself, because image parsers tolerate bytes after the DER
+//! (CVE-2013-3900), a table in the middle of the file, and a second entry. The digest covers the whole file except
+//! the checksum, the table's directory entry and the table, which must be at the end of the file.
 
 use super::code::{Code, Fault};
 use super::digest::Algorithm;

@@ -1,8 +1,8 @@
 //! PowerShell: the signature is a block of comments at the end.
 //!
-//! The digest is over the text before the line break that precedes the block, in UTF-16LE, the
-//! byte order mark included. A line that is no comment inside the block, and anything but blanks
-//! after it, would run although no digest covers it: both are refused.
+//! The digest is over the text before the line break that precedes the block, in UTF-16LE, with the byte order mark.
+//! A line in the block that is not a comment, and text after the block, would run without being signed; both are
+//! refused.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

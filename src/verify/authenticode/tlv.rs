@@ -1,8 +1,7 @@
 //! DER, element by element.
 //!
-//! Typed decoders refuse what real signatures hold: attribute certificates in a set of
-//! certificates, sets out of order, content that is no octet string. Here an element is its tag
-//! and its bytes, and whoever reads it says what must come next.
+//! Typed decoders refuse real signatures: attribute certificates in a set of certificates, unordered sets, content
+//! that is not an octet string. Here an element is a tag and bytes; the caller states the expected tag.
 
 use der::oid::ObjectIdentifier;
 use der::{Reader as _, SliceReader};
