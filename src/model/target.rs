@@ -110,8 +110,7 @@ pub enum Start {
         /// The variable whose value holds the update revision of Windows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<ImageVersion>,
-        /// Files that go into the workspace, such as the script that opens `WinRM`: of the target's folder, or of
-        /// `packer/shared`.
+        /// Files of the target's folder or of `packer/shared` for the workspace, such as the script that opens `WinRM`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<String>,
     },
@@ -119,8 +118,7 @@ pub enum Start {
     BootMedia {
         /// Files that the builder attaches, each pinned by the user.
         media: NonEmpty<BootMedium>,
-        /// Files that go into the workspace, such as the answer file: of the target's folder, or of
-        /// `packer/shared`.
+        /// Files of the target's folder or of `packer/shared` for the workspace, such as the answer file.
         files: Vec<String>,
     },
 }
@@ -169,8 +167,7 @@ pub enum Seal {
         /// `quit`: the builder ends the machine; `shutdown`: Sysprep does.
         finish: String,
     },
-    /// A program of the platform runs Sysprep with its own answer file, and prepares itself for the first start of
-    /// a clone.
+    /// A program of the platform runs Sysprep with its own answer file, and prepares itself for a clone's first start.
     Agent {
         /// As for Sysprep.
         finish: String,
