@@ -4,6 +4,7 @@ mod addresses;
 mod attacks;
 mod inputs;
 mod matrix;
+mod parties;
 mod table;
 mod verbs;
 

@@ -62,7 +62,8 @@ fn list_rows() -> Vec<Row> {
     ]
 }
 
-fn component() -> String {
+/// A component of the user's own, which comes over plain HTTP.
+pub(super) fn component() -> String {
     json!({
         "name": "own", "summary": "A program", "license": "MIT", "purl": "pkg:generic/own@{version}",
         "choices": [{"kubernetes": "*", "default": "1.0.0", "allowed": "*", "reason": "r", "source": "https://x.example"}],

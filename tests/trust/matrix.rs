@@ -79,6 +79,9 @@ pub(super) const GATES: &[&str] = &[
     "build --no-bake --out made",
     "build --out made --offline --store made",
     "fetch --offline --store made",
+    "outdated --offline --ignore-lock",
+    "doctor --offline",
+    "explain containerd",
 ];
 
 #[test]

@@ -111,12 +111,18 @@ fn read_source(path: &str) -> Option<(String, String)> {
     Some((source, function.to_owned()))
 }
 
-fn check_reference(row: &Row, path: &str) -> Result<(), String> {
+/// Whether a path names a test: its source.
+pub(super) fn check_test(path: &str) -> Result<String, String> {
     let (source, function) = read_source(path).ok_or_else(|| format!("there is no {path}"))?;
     let at = source.find(&format!("fn {function}(")).ok_or_else(|| format!("{path} is gone"))?;
     if source[..at].rsplit("#[test]").next().is_none_or(|between| between.len() > 400) {
         return Err(format!("{path} is no test"));
     }
+    Ok(source)
+}
+
+fn check_reference(row: &Row, path: &str) -> Result<(), String> {
+    let source = check_test(path)?;
     for part in row.case.iter().map(String::as_str).chain([row.expected()]).filter(|part| *part != "ok") {
         if !source.contains(part) {
             return Err(format!("{path} does not say `{part}`"));
