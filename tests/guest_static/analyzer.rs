@@ -8,6 +8,7 @@ use tree_sitter::Node;
 
 use super::assert_none;
 use super::script::{Script, child, functions, parameters, root, scripts_below};
+use super::traps::loads;
 
 /// `Get-Verb` of 5.1, and `Build` and `Deploy` of 7.
 const VERBS: &str = "Add Clear Close Copy Enter Exit Find Format Get Hide Join Lock Move New Open Optimize Pop Push \
@@ -48,9 +49,9 @@ fn assigned(script: &Script) -> Vec<(String, Node<'_>)> {
     for node in script.nodes() {
         match node.kind() {
             "left_assignment_expression" => {
-                let names = Regex::new(r"^\$\w+(?:, \$\w+)*$").unwrap();
-                if names.is_match(script.of(node)) {
-                    let each = script.of(node).split(", ").map(|one| one.trim_start_matches('$').to_owned());
+                let names = Regex::new(r"^(?:\[[\w.\[\]]+\] )?(\$\w+(?:, \$\w+)*)$").unwrap();
+                if let Some(names) = names.captures(script.of(node)) {
+                    let each = names[1].split(", ").map(|one| one.trim_start_matches('$').to_owned());
                     found.extend(each.map(|one| (one, node)));
                 }
             }
@@ -107,6 +108,38 @@ fn unread(script: &Script) -> Vec<String> {
     findings
 }
 
+/// Where a name of a function is: the function, or nothing for the script itself.
+fn scope(node: Node) -> Option<usize> {
+    std::iter::successors(Some(node), Node::parent)
+        .skip(1)
+        .find(|parent| parent.kind() == "function_statement")
+        .map(|function| function.id())
+}
+
+/// Names that a script sets outside of functions.
+fn outer(script: &Script) -> BTreeSet<String> {
+    let own = assigned(script).into_iter().filter(|(_, node)| scope(*node).is_none());
+    own.map(|(name, _)| name.to_lowercase()).collect()
+}
+
+/// Variables that nobody sets, which strict mode refuses: neither their function nor a script that loads it.
+fn unset(script: &Script, loading: &BTreeSet<String>) -> Vec<String> {
+    let known = ["null", "erroractionpreference", "progresspreference", "pwd"];
+    let automatic = AUTOMATIC.split_whitespace().map(str::to_lowercase);
+    let automatic: BTreeSet<String> = automatic.chain(known.map(str::to_owned)).collect();
+    let set: BTreeSet<(Option<usize>, String)> =
+        assigned(script).into_iter().map(|(name, node)| (scope(node), name.to_lowercase())).collect();
+    let mut findings = Vec::new();
+    for node in script.kind("variable") {
+        let name = script.of(node).trim_start_matches(['$', '@', '{']).trim_end_matches('}').to_lowercase();
+        let elsewhere = name.contains(':') || automatic.contains(&name) || loading.contains(&name);
+        if !elsewhere && !set.contains(&(scope(node), name.clone())) && !set.contains(&(None, name.clone())) {
+            findings.push(script.finding(node, &format!("${name} is never set")));
+        }
+    }
+    findings
+}
+
 /// Forms that are warned of wherever they stand.
 fn forms(script: &Script) -> Vec<String> {
     let table = [
@@ -140,6 +173,25 @@ fn scripts_keep_to_the_rules_of_the_analyzer() {
     for folder in ["provisioners", "tests/guest", "manifests/cluster", "packer"] {
         assert_none(&scripts_below(folder).iter().flat_map(all).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn every_variable_is_set_somewhere() {
+    for folders in
+        [&["provisioners"][..], &["tests/guest", "provisioners"], &["manifests/cluster"], &["packer"]]
+    {
+        let scripts: Vec<Script> = folders.iter().flat_map(|folder| scripts_below(folder)).collect();
+        for script in scripts.iter().filter(|script| script.name.starts_with(folders[0])) {
+            let loading = scripts.iter().filter(|other| {
+                other.name != script.name && loads(other, &scripts).iter().any(|it| it.name == script.name)
+            });
+            assert_none(&unset(script, &loading.flat_map(outer).collect()));
+        }
+    }
+    let planted = "$a = 1\nfunction Get-One {\n    param($b)\n    foreach ($c in $a, $b) { $c }\n    \
+                   [int] $d = 1\n    \"$d $e\"\n}\n$d\n";
+    let found = unset(&Script::new("planted.ps1", planted.to_owned()), &BTreeSet::new());
+    assert!(found.len() == 2 && found[0].contains("$d") && found[1].contains("$e"), "{found:?}");
 }
 
 #[test]
