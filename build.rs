@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
+use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -114,7 +114,8 @@ fn pack_scripts(provisioners: &Path) -> Outcome<Vec<u8>> {
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(6))
         .last_modified_time(DateTime::default())
-        .unix_permissions(0o644);
+        .unix_permissions(0o644)
+        .system(System::Unix);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for path in list_files(provisioners)? {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -11,6 +11,7 @@ use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::store::Store;
 use crate::io::{clock, exec, fs};
 use crate::lock::Lock;
+use crate::model::download::{DownloadSize, format_megabytes};
 use crate::model::plan::{Plan, PlannedArtifact};
 
 use crate::acquire::plan_tools;
@@ -328,13 +329,12 @@ fn check_store<'a>(store: Option<&'a Store>, checks: &mut Checks) -> Option<&'a 
 
 /// Room for the files that are still to be downloaded.
 fn check_disk(store: &Store, absent: &[&PlannedArtifact], checks: &mut Checks) {
-    let needed: u64 = absent.iter().filter_map(|artifact| artifact.size).sum();
-    let unknown = absent.iter().filter(|artifact| artifact.size.is_none()).count();
+    let needed = DownloadSize::sum(absent.iter().map(|artifact| artifact.size));
     let Some(free) = fs::free(store.root()) else {
         return checks.warning("disk", "the free space is unknown");
     };
-    if free < needed {
-        let detail = format!("{} MiB free, {} MiB needed", free >> 20, needed >> 20);
+    if free < needed.bytes {
+        let detail = format!("{} free, needed for {needed}", format_megabytes(free));
         return checks.missing(
             ErrorClass::Internal,
             "disk",
@@ -342,18 +342,8 @@ fn check_disk(store: &Store, absent: &[&PlannedArtifact], checks: &mut Checks) {
             "free space, or choose another directory with `--store DIR`",
         );
     }
-    let need = match (absent.len(), unknown) {
-        (0, _) => String::new(),
-        (_, 0) => format!(", {} MiB needed", needed >> 20),
-        (all, unknown) if all == unknown => {
-            format!("; the sizes of {all} files are unknown until they are downloaded")
-        }
-        (_, unknown) => format!(
-            ", {} MiB needed and {unknown} files whose size is unknown until they are downloaded",
-            needed >> 20
-        ),
-    };
-    checks.ok("disk", format!("{} MiB free{need}", free >> 20));
+    let need = if absent.is_empty() { String::new() } else { format!(", to download: {needed}") };
+    checks.ok("disk", format!("{} free{need}", format_megabytes(free)));
 }
 
 fn check_host(args: &DoctorArgs, checks: &mut Checks) {

@@ -308,6 +308,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("--kubelet-arg pod-infra-container-image=x", 3, "kubelets from 1.17 to 1.34 have it"),
         ("--kubelet-arg windows-priorityclas=x", 3, "did you mean `windows-priorityclass`?"),
         ("--kubelet-arg kubeconfig=x", 3, "imagegen explain --kubeconfig"),
+        ("--kubelet-arg system-reserved=memory=3Gi", 3, "--feature cluster-reservations"),
         ("--kubelet-arg node-labels=a=b", 3, "--label KEY=VALUE"),
         ("--kubelet-arg=--v=2", 3, "without dashes"),
         ("--kubelet-arg log-dir=\"C:\\log\"", 3, "a quotation mark"),

@@ -44,9 +44,55 @@ fn errors_and_tables_on_terminals_are_as_looked_at() {
     }
 }
 
+/// Runs a command on a terminal, where each question gets the next answer.
+fn answer_questions(test: &Test, answers: &[&str]) -> Option<(i32, String)> {
+    let python = program("python3")?;
+    let command = test.command();
+    let output = Command::new(python)
+        .arg(root().join("tests/support/answers.py"))
+        .arg(answers.join("|"))
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(&test.folder)
+        .env_clear()
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .env("TERM", "xterm")
+        .output()
+        .expect("python3 starts");
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some((output.status.code().expect("code"), String::from_utf8(output.stdout).expect("UTF-8")))
+}
+
+#[test]
+fn init_asks_on_a_terminal_and_writes_what_was_answered() {
+    for (answers, expected) in [
+        (&["host", "1.35", "2022", "flannel-overlay"][..], ["host", "1.35", "2022", "flannel-overlay"]),
+        // An empty answer is the default; a name that is not known is asked for again.
+        (&["hots", "host", "1.34", "", ""], ["host", "1.34", "2022", "none"]),
+    ] {
+        let test = Test::new().line("init");
+        let Some((code, screen)) = answer_questions(&test, answers) else { return };
+        assert_eq!(code, 0, "{screen}");
+        for question in ["target [", "Kubernetes version [stable]: ", "Windows release [", "pod network ["] {
+            assert!(screen.contains(question), "{question}: {screen}");
+        }
+        assert_eq!(screen.contains("did you mean `host`?"), answers[0] == "hots", "{screen}");
+        let written: Value = serde_json::from_str(&test.text("imagegen.json")).expect("JSON");
+        for (field, answer) in ["target", "kubernetes", "windows", "cni"].into_iter().zip(expected) {
+            assert_eq!(written[field], answer, "{field}: {screen}");
+        }
+        Test::new().file("imagegen.json", &test.text("imagegen.json")).prints("plan");
+    }
+    // An answer that makes no image is refused with its reason, and nothing is written.
+    let test = Test::new().line("init");
+    let Some((code, screen)) = answer_questions(&test, &["host", "1.36", "2019", ""]) else { return };
+    assert_eq!(code, 3, "{screen}");
+    assert!(screen.contains("does not support Windows 2019") && !test.exists("imagegen.json"), "{screen}");
+}
+
 /// Without free space and paths, which differ by machine.
 fn mask_changes(screen: &str) -> String {
-    let keep = |line: &&str| !line.contains("MiB free") && !line.contains("/store") && !line.contains("disk");
+    let keep = |line: &&str| !line.contains("MB free") && !line.contains("/store") && !line.contains("disk");
     screen.lines().filter(keep).map(|line| format!("{}\n", line.trim_end())).collect()
 }
 

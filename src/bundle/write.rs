@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
+use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 use super::{BundleError, INDEX, Index, IndexedFile, IndexedImage, LOCK, SCHEMA};
 use crate::embedded::{encode_hex, sha256_hex};
@@ -111,6 +111,7 @@ fn write_part(
         .compression_method(method)
         .last_modified_time(DateTime::default())
         .unix_permissions(0o644)
+        .system(System::Unix)
         .large_file(size >= u64::from(u32::MAX));
     zip.start_file(part.path.as_str(), options).map_err(|error| write_error(file, &error))?;
     match &part.content {

@@ -202,22 +202,52 @@ mod signals {
 mod signals {
     use std::io;
     use std::process::Child;
+    use std::sync::Arc;
     use std::sync::mpsc::Sender;
+    use std::thread;
+
+    use tokio::runtime::Builder;
+    use tokio::sync::Notify;
 
     use super::Event;
 
-    /// The console hands its interrupt to every process that is attached to it.
-    pub(super) struct Forwarding;
+    pub(super) struct Forwarding(Arc<Notify>);
 
     impl Forwarding {
-        pub(super) fn close(&self) {}
+        pub(super) fn close(&self) {
+            self.0.notify_one();
+        }
     }
 
-    pub(super) fn forward(_: &Sender<Event>) -> io::Result<Forwarding> {
-        Ok(Forwarding)
+    pub(super) fn forward(sender: &Sender<Event>) -> io::Result<Forwarding> {
+        let runtime = Builder::new_current_thread().build()?;
+        let closed = Arc::new(Notify::new());
+        let (sender, until) = (sender.clone(), Arc::clone(&closed));
+        thread::spawn(move || {
+            runtime.block_on(async {
+                loop {
+                    tokio::select! {
+                        () = until.notified() => return,
+                        pressed = tokio::signal::ctrl_c() => {
+                            if pressed.is_err() || sender.send(Event::Interrupt).is_err() {
+                                return;
+                            }
+                        }
+                    }
+                }
+            });
+        });
+        Ok(Forwarding(closed))
     }
 
-    pub(super) fn hand_on(_: &mut Child, _: u32, _: bool) {}
+    /// The console hands its interrupt to every process that is attached to it: the first one reaches the child
+    /// without us.
+    pub(super) fn hand_on(child: &mut Child, interrupts: u32, _: bool) {
+        if interrupts > 1 {
+            // A child that is gone already needs no end.
+            let _ = child.kill();
+        }
+    }
 }
 
 /// Looks a program up as a shell does.

@@ -1,7 +1,7 @@
 //! Arguments of the kubelet that this node alone gets, held against the program of its version.
 
 use crate::catalog::Catalog;
-use crate::model::kubernetes::{Program, ProgramTable};
+use crate::model::kubernetes::{FlagRule, Program, ProgramTable};
 use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
 
@@ -36,20 +36,33 @@ pub(super) fn collect_arguments(
     Ok(arguments)
 }
 
-/// Flags that the image's service starts with already, by name.
-fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>> {
+/// Flags that the image's service starts with already.
+fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> Result<Vec<FlagRule>> {
     let situation = plan.situation();
     let rules = catalog.load_flags()?.flags.into_iter().filter(|rule| {
         rule.program == "kubelet" && rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when)
     });
-    Ok(rules.map(|rule| rule.flag.trim_start_matches('-').to_owned()).collect())
+    Ok(rules.collect())
+}
+
+/// The image's own flag wins: what the user can do about it.
+fn refuse_fixed_flag(name: &str, rule: &FlagRule) -> Finding {
+    let message = format!("the image's kubelet service starts with `--{name}` already");
+    let features = rule.when.feature.iter().flatten().filter_map(|feature| feature.strip_prefix('!'));
+    let instead = match { features }.next() {
+        Some(feature) => format!(
+            "remove it, or build the image with `--feature {feature}`, which leaves `--{name}` to the join"
+        ),
+        None => format!("remove it (`imagegen explain --{name}` gives the reason for its value)"),
+    };
+    Finding::new("argument-of-the-image", message, instead)
 }
 
 fn parse_argument(
     text: &str,
     plan: &Plan,
     catalog: &Catalog,
-    fixed: &[String],
+    fixed: &[FlagRule],
 ) -> Result<Result<(String, String), Finding>> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         let message = format!("the kubelet argument `{text}` has no value");
@@ -66,10 +79,8 @@ fn parse_argument(
         let message = format!("the kubelet argument `{name}` is set by another flag");
         return Ok(Err(Finding::new("argument-elsewhere", message, *instead)));
     }
-    if fixed.iter().any(|known| known == name) {
-        let message = format!("the image's kubelet service starts with `--{name}` already");
-        let instead = format!("remove it (`imagegen explain --{name}` gives the reason for its value)");
-        return Ok(Err(Finding::new("argument-of-the-image", message, instead)));
+    if let Some(rule) = fixed.iter().find(|rule| rule.flag.trim_start_matches('-') == name) {
+        return Ok(Err(refuse_fixed_flag(name, rule)));
     }
     let table = catalog.load_programs()?;
     let Some(program) = find_kubelet(plan, &table) else {

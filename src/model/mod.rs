@@ -4,6 +4,7 @@ pub mod choice;
 pub mod cluster;
 pub mod command_line;
 pub mod component;
+pub mod download;
 pub mod evidence;
 pub mod feature;
 pub mod image_version;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::choice::{Delivery, HostAccess, Runtime};
 use super::component::{Authenticode, ChecksumFile, Confidence, Member, PayloadKind, Signature};
+use super::download::DownloadSize;
 use super::evidence::{Evidence, ProofKind};
 use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
@@ -97,6 +98,12 @@ impl Plan {
             features: self.features.iter().map(|feature| feature.name.clone()).collect(),
             components,
         }
+    }
+
+    /// What a build downloads, if nothing of it is in the store.
+    #[must_use]
+    pub fn download_size(&self) -> DownloadSize {
+        DownloadSize::sum(self.artifacts().map(|artifact| artifact.size))
     }
 
     /// The selection without what decides only how, where or under which name the image is built.

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write as _};
 
 use zip::result::ZipResult;
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
+use zip::{CompressionMethod, DateTime, System, ZipArchive, ZipWriter};
 
 use crate::embedded::{SCRIPTS_ZIP, Tree};
 use crate::guest::list_script_files;
@@ -19,12 +19,13 @@ pub(super) fn list_files<'a>(guest_plan: &'a str, provisioners: &'a Tree) -> BTr
 
 /// An archive with the same bytes for the same files: the scripts in order, then the guest plan.
 pub(super) fn pack_archive(guest_plan: &str, provisioners: &Tree) -> ZipResult<Vec<u8>> {
-    // No times, one mode: nothing of the machine that renders shows.
+    // No times, one mode, one system: nothing of the machine that renders shows.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(6))
         .last_modified_time(DateTime::default())
-        .unix_permissions(0o644);
+        .unix_permissions(0o644)
+        .system(System::Unix);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     if provisioners.is_embedded() {
         zip.merge_archive(ZipArchive::new(Cursor::new(SCRIPTS_ZIP))?)?;

@@ -6,6 +6,7 @@ use crate::catalog::Trees;
 use crate::cli::InitArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::io::ask;
+use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
 use crate::model::selection::{ImageDefinition, Note};
 use crate::render::load_target;
@@ -71,7 +72,14 @@ fn ask_target(targets: &[String], trees: &Trees, printer: &Printer) -> Result<St
         printer.print_note(&format!("{name:<12} {}", load_target(&trees.packer, name)?.title));
     }
     let default = targets.first().map_or("", String::as_str);
-    Ok(ask::ask_line(&format!("target [{default}]: ")).unwrap_or_else(|| default.to_owned()))
+    loop {
+        let answer = ask::ask_line(&format!("target [{default}]: ")).unwrap_or_else(|| default.to_owned());
+        if targets.contains(&answer) {
+            return Ok(answer);
+        }
+        let suggestion = format_suggestion(&answer, targets.iter().map(String::as_str));
+        printer.print_note(&format!("unknown target `{answer}`: {suggestion}"));
+    }
 }
 
 fn write_notes(plan: &Plan) -> BTreeMap<String, String> {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::guest::{AppliedStep, Guest};
+use crate::model::download::{DownloadSize, format_megabytes};
 use crate::model::plan::{MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning, format_unasked};
 use crate::model::selection::ImageDefinition;
 use crate::model::url::strip_value;
@@ -21,6 +22,7 @@ pub struct PlanOutput<'a> {
     /// None where no image is baked.
     pub packer: Option<&'a PlannedPacker>,
     pub components: &'a [PlannedGroup],
+    pub download: DownloadSize,
     pub missing: &'a [MissingVariable],
     pub steps: &'a [AppliedStep],
     pub warnings: &'a [Warning],
@@ -36,6 +38,7 @@ impl<'a> PlanOutput<'a> {
             pause: &plan.pause,
             packer: plan.packer.as_ref(),
             components: &plan.groups,
+            download: plan.download_size(),
             missing: &plan.missing,
             steps: &guest.steps,
             warnings: &plan.warnings,
@@ -111,6 +114,7 @@ fn format_components(text: &mut String, plan: &Plan) {
         }
         let _ = writeln!(text, "    {}", group.reason);
     }
+    let _ = writeln!(text, "  download: {}", plan.download_size());
 }
 
 /// A digest pins these artifacts; what their publishers declare beside it was not asked for.
@@ -124,11 +128,6 @@ fn format_unproven(text: &mut String, plan: &Plan) {
     for line in unasked {
         let _ = writeln!(text, "  {line}");
     }
-}
-
-fn format_megabytes(bytes: u64) -> String {
-    let tenths = bytes.div_ceil(100_000);
-    format!("{}.{} MB", tenths / 10, tenths % 10)
 }
 
 fn format_variables(text: &mut String, plan: &Plan) {

@@ -222,7 +222,9 @@ fn write_files(
     // All at the end: the first one makes the file system write what the others need too.
     for (name, _) in all() {
         let path = folder.join(name);
-        fs::File::open(&path).and_then(|file| file.sync_all()).map_err(file_error("writing", &path))?;
+        // Windows flushes only what is open for writing.
+        let file = fs::OpenOptions::new().write(true).open(&path);
+        file.and_then(|file| file.sync_all()).map_err(file_error("writing", &path))?;
     }
     Ok(())
 }
