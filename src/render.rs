@@ -5,6 +5,7 @@
 
 mod bundle;
 mod hcl;
+mod offline;
 mod payload;
 
 use std::collections::BTreeMap;

@@ -12,8 +12,10 @@ mod qemu;
 mod vsphere;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use imagegen::embedded::sha256_hex;
 use serde_json::Value;
@@ -379,7 +381,8 @@ pub fn simulated_command(
     records: &Path,
     options: &[&str],
 ) -> std::process::Output {
-    Command::new("python3")
+    let started = Instant::now();
+    let output = Command::new("python3")
         .arg(root().join("tests/support/fakes/run.py"))
         .arg("--workdir")
         .arg(records)
@@ -396,7 +399,23 @@ pub fn simulated_command(
         .current_dir(folder)
         .env("HOME", folder)
         .output()
-        .expect("python3 starts")
+        .expect("python3 starts");
+    note_build(inner, started, &records.join("winrm/summary.json"));
+    output
+}
+
+/// Time and traffic of a build, as a line of the file that `ci/bench` asks for.
+pub fn note_build(inner: &Command, started: Instant, summary: &Path) {
+    let Some(file) = std::env::var_os("IMAGEGEN_BENCH") else { return };
+    let words = inner.get_args().map(|word| word.to_string_lossy().into_owned());
+    let target = words.skip_while(|word| word != "--target").nth(1).unwrap_or_default();
+    let guest: Value = serde_json::from_slice(&fs::read(summary).expect("summary")).expect("JSON");
+    let line = serde_json::json!({
+        "target": target, "seconds": started.elapsed().as_secs_f64(),
+        "requests": guest["requests"], "bytesUp": guest["bytesUp"],
+    });
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(file).expect("file");
+    writeln!(file, "{line}").expect("a line");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::model::signing::Signing;
 use crate::model::situation::Situation;
 use crate::model::value::PinAlgorithm;
 use crate::model::value::VolumePlugin;
+use crate::model::variable::EVALUATION;
 use crate::model::version::Version;
 
 use super::GuestError;
@@ -119,7 +120,15 @@ fn collect_windows(plan: &Plan) -> Value {
         "minimumRevision": plan.minimum_revision,
         "dsr": plan.windows.dsr,
         "registry": registry,
+        "refusedEditions": list_refused_editions(plan),
     })
+}
+
+/// Parts of the names of editions that the build refuses. Media are pinned by digests that say nothing of their edition.
+fn list_refused_editions(plan: &Plan) -> Vec<&'static str> {
+    let is_asked = plan.variables.get(EVALUATION) == Some(&Value::Bool(true));
+    let takes_media = plan.target.find_variable(EVALUATION).is_some();
+    if takes_media && !is_asked { vec!["Eval"] } else { Vec::new() }
 }
 
 fn collect_runtime(runtime: Runtime, version: &Version, situation: &Situation) -> Value {

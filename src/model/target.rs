@@ -41,7 +41,7 @@ pub struct Target {
     /// What a user of the target has to know: licences, and what the platform does to a clone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<TargetNote>,
-    /// `windows.json` of the folder: Windows release → what a build of it starts from.
+    /// `windows.json`: Windows release → what a build of it starts from.
     #[serde(default, skip_deserializing, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(skip)]
     pub releases: BTreeMap<String, Vec<ReleaseSource>>,
@@ -75,6 +75,9 @@ pub struct MachineTarget {
     /// Files of the target's folder that go into the bundle as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// The bundle has the plan's policies as files for the registry of a Windows that does not run yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offline_policies: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

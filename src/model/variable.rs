@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use super::version::Version;
 
+/// The variable that asks for an image of evaluation media.
+pub const EVALUATION: &str = "evaluation";
+
 /// A choice that decides which variables apply. Given like a variable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

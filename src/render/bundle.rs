@@ -14,7 +14,7 @@ use crate::model::resource::CertificateStore;
 use crate::model::target::TargetKind;
 use crate::scripts::INSTALL;
 
-use super::{LOCKFILE, RenderError, Workspace, build_context, hcl, payload};
+use super::{LOCKFILE, RenderError, Workspace, build_context, hcl, offline, payload};
 
 /// Names of a bundle's archive and of the file with its checksum.
 #[must_use]
@@ -58,6 +58,10 @@ pub(super) fn render_bundle(
             let path = format!("targets/{}/{name}", plan.target.name);
             let bytes = packer.get(&path).ok_or(RenderError::Missing(path))?;
             files.insert(name.clone(), bytes.to_vec());
+        }
+        if machine.offline_policies {
+            let policies = offline::format_policies(&guest.plan).into_iter();
+            files.extend(policies.map(|(name, text)| (format!("registry/{name}"), text.into_bytes())));
         }
     }
     files.insert(

@@ -10,6 +10,7 @@ use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, PlannedGro
 use crate::model::target::{BootMedium, ImageTarget, Target};
 use crate::model::url::HttpUrl;
 use crate::model::value::{FileDigest, Sha256};
+use crate::model::variable::EVALUATION;
 use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
@@ -38,9 +39,6 @@ pub(super) fn plan_media(
         artifacts,
     })
 }
-
-/// The variable that asks for an image of evaluation media.
-const EVALUATION: &str = "evaluation";
 
 /// Refuses evaluation media, known by their digest or by the name that Microsoft gives to them, unless they are asked
 /// for: their Windows expires, and images of them must not be published.

@@ -3,12 +3,15 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Instant;
 
 use imagegen::embedded::sha256_hex;
 use serde_json::Value;
 
 use crate::support::targets::executed_versions;
 use crate::support::{Test, files, root};
+
+use super::note_build;
 
 pub const WINDOWS: &str = "stands for the installation media of Windows";
 pub const DRIVERS: &str = "stands for the disc with drivers";
@@ -64,7 +67,10 @@ pub fn run_on_stage(test: &Test, services: &[String]) -> Output {
         command.env("PACKER_PLUGIN_PATH", plugins);
     }
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
-    command.current_dir(&test.folder).output().expect("python3 starts")
+    let started = Instant::now();
+    let output = command.current_dir(&test.folder).output().expect("python3 starts");
+    note_build(&inner, started, &test.folder.join("machine/winrm/summary.json"));
+    output
 }
 
 /// The build succeeded; gives everything that it said.

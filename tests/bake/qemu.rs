@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Instant;
 
 use imagegen::embedded::sha256_hex;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use super::media::{
     DRIVERS, WINDOWS, build_with_media, check_artifacts, check_secret, check_session, expect_success,
     read_answers, read_json,
 };
-use super::simulation;
+use super::{note_build, simulation};
 
 const FIRST: &str = "--target qemu --k8s 1.36.4 --windows 2022 --image-version 1.2.3";
 const MEDIA: &[(&str, &str)] = &[("windows", WINDOWS), ("drivers", DRIVERS)];
@@ -23,7 +24,8 @@ fn run_with_simulated_qemu(test: &Test) -> Output {
     let inner = test.command();
     let report = test.folder.join("report.json").display().to_string();
     let fakes = root().join("tests/support/fakes").display().to_string();
-    Command::new("unshare")
+    let started = Instant::now();
+    let output = Command::new("unshare")
         .args(["--user", "--map-root-user", "--net", "timeout", "--kill-after=5", "120", "sh", "-c"])
         .args(["ip link set lo up && exec \"$@\"", "sh"])
         .arg(inner.get_program())
@@ -34,7 +36,9 @@ fn run_with_simulated_qemu(test: &Test) -> Output {
         .env("FAKE_QEMU_DIR", test.folder.join("machine"))
         .env("FAKE_QEMU_GUEST", format!("--download C:/imagegen/check-report.json={report}"))
         .output()
-        .expect("unshare starts")
+        .expect("unshare starts");
+    note_build(&inner, started, &test.folder.join("machine/winrm/summary.json"));
+    output
 }
 
 fn has_qemu_img() -> bool {
@@ -89,6 +93,38 @@ fn the_real_packer_installs_windows_from_media_into_a_file() {
     assert_eq!(file["path"], "image/windows-2022-k8s-1.36.4-1.2.3.vhd", "{image}");
     let size = file["size"].as_u64().expect("size");
     assert_eq!((size - 512) % (1 << 20), 0, "{size}");
+}
+
+/// Each further file is the disk in its format, as qemu-img itself reads it; a container disk of `KubeVirt` is the
+/// qcow2 below `/disk` alone.
+#[test]
+fn the_disk_is_converted_for_other_platforms() {
+    for (value, extension, format) in [("vhdx", "vhdx", "vhdx"), ("vmdk", "vmdk", "vmdk")] {
+        let Some((test, ..)) = build_image(&format!("{FIRST} --var further={value}")) else { return };
+        let image = read_json(&test.folder.join("o/image.json"));
+        let file = &image["artifacts"][0]["files"][1];
+        let path = file["path"].as_str().expect("a path");
+        assert_eq!(path, format!("image/windows-2022-k8s-1.36.4-1.2.3.{extension}"), "{image}");
+        let read = |name: &str| {
+            let output = Command::new("qemu-img")
+                .args(["info", "--output=json", name])
+                .current_dir(test.folder.join("o"))
+                .output()
+                .expect("qemu-img");
+            serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+        };
+        let (made, disk) = (read(path), read("image/windows-2022-k8s-1.36.4-1.2.3.qcow2"));
+        assert_eq!((&made["format"], &disk["format"]), (&Value::from(format), &Value::from("qcow2")));
+        assert_eq!(made["virtual-size"], disk["virtual-size"], "{made}");
+        let same = Command::new("qemu-img")
+            .args(["compare", path, "image/windows-2022-k8s-1.36.4-1.2.3.qcow2"])
+            .current_dir(test.folder.join("o"))
+            .output()
+            .expect("qemu-img");
+        assert!(same.status.success(), "{}", String::from_utf8_lossy(&same.stdout));
+        let containers = test.text("o/Containerfile");
+        assert!(containers.contains("FROM scratch\nARG DISK\nADD --chown=107:107 ${DISK} /disk/\n"));
+    }
 }
 
 /// The guest finds every artifact on the disc with the answer file, and needs no network.

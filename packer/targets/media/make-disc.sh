@@ -7,7 +7,8 @@
 # Windows Setup installs the image number N of the disc (default: all get the files); after Setup, the engine of this
 # folder makes the node, without network. --answers is your answer file, --drivers a folder with drivers for Setup, and
 # --wim a copy of the changed install.wim for a network start.
-# Needs sha256sum, 7z, wimlib-imagex and xorriso.
+# The policies of the plan are in the registry of these images before Windows starts for the first time.
+# Needs sha256sum, 7z, wimlib-imagex, hivexregedit and xorriso.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 iso='' out='' index='' answers='' drivers='' wim_copy=''
@@ -31,7 +32,7 @@ while [ "$#" -gt 0 ]; do
     shift 2
 done
 if [ -z "$iso" ] || [ -z "$out" ]; then fail "--iso and --out are required" 2; fi
-for tool in sha256sum 7z wimlib-imagex xorriso; do
+for tool in sha256sum 7z wimlib-imagex hivexregedit xorriso; do
     command -v "$tool" >/dev/null || fail "needs $tool" 2
 done
 [ ! -e "$out" ] || fail "$out is there already" 2
@@ -58,9 +59,36 @@ for entry in artifacts certificates engine node resources guest-plan.json imageg
     if [ -e "$here/$entry" ]; then cp -R -- "$here/$entry" "$work/add/imagegen-disc/"; fi
 done
 cp -- "$here/SetupComplete.cmd" "$work/add/Windows/Setup/Scripts/"
+# refuse_evaluation NUMBER: an image of an evaluation edition stops after 180 days and must not be published.
+refuse_evaluation() {
+    local edition
+    edition=$(wimlib-imagex info "$image" "$1" | sed -n 's/^Edition ID: *//p')
+    case $edition in
+    *Eval*) grep -q '"evaluation": *true' "$here/imagegen.lock.json" ||
+        fail "image $1 of $iso is the evaluation edition $edition: take the media of your licence, or build with --var evaluation=true for tests of your own" 3 ;;
+    esac
+}
+
+# merge_policies NUMBER: the files of registry/ go into the hives of the image.
+merge_policies() {
+    local hive policies
+    for policies in "$here"/registry/*.reg; do
+        [ -e "$policies" ] || continue
+        hive=$(basename "$policies" .reg)
+        rm -rf "$work/hives"
+        wimlib-imagex extract "$image" "$1" "/Windows/System32/config/$hive" --dest-dir="$work/hives" >/dev/null ||
+            fail "image $1 of $iso has no hive $hive"
+        hivexregedit --merge --prefix "HKEY_LOCAL_MACHINE\\$hive" "$work/hives/$hive" "$policies"
+        printf 'add "%s" "/Windows/System32/config/%s"\n' "$work/hives/$hive" "$hive" |
+            wimlib-imagex update "$image" "$1" >/dev/null
+    done
+}
+
 count=$(wimlib-imagex info "$image" | sed -n 's/^Image Count: *//p')
 for ((number = 1; number <= count; number++)); do
     if [ -n "$index" ] && [ "$number" != "$index" ]; then continue; fi
+    refuse_evaluation "$number"
+    merge_policies "$number"
     printf 'add "%s" /\n' "$work/add" | wimlib-imagex update "$image" "$number" >/dev/null
     added=$number
 done
