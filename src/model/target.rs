@@ -32,7 +32,6 @@ pub struct PackerBase {
 pub struct Target {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// Name of the folder.
     pub name: String,
     pub title: String,
     pub kind: TargetKind,
@@ -172,7 +171,6 @@ pub enum Seal {
     },
     /// A program of the platform runs Sysprep with its own answer file, and prepares itself for a clone's first start.
     Agent {
-        /// As for Sysprep.
         finish: String,
         /// The first one that the machine has seals it.
         agents: NonEmpty<SealAgent>,
@@ -258,7 +256,6 @@ pub struct CloudbaseInitPhase {
 pub struct TargetReleases {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// By Windows release.
     pub releases: BTreeMap<String, Vec<ReleaseSource>>,
 }
 
@@ -266,7 +263,7 @@ pub struct TargetReleases {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ReleaseSource {
-    /// Chosen by a selector's value (`sourceImage`); without, it is for every selection.
+    /// Chosen by a selector's value (`sourceImage`); otherwise for every selection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     pub variables: BTreeMap<String, String>,
