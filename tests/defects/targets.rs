@@ -212,9 +212,8 @@ fn check_passwords(made: &Made) {
 /// Drivers and commands of the answer file are on discs that the builder attaches.
 fn check_discs(made: &Made) {
     let Start::BootMedia { .. } = made.image().start else { return };
-    let paths = made.hcl.split("driver_paths").map(|rest| rest.trim_start_matches([' ', '=']));
-    let paths =
-        paths.filter_map(|rest| rest.strip_prefix('[')).next().expect("paths of drivers").trim_start();
+    let mut paths = made.hcl.split("driver_paths").map(|rest| rest.trim_start_matches([' ', '=']));
+    let paths = paths.find_map(|rest| rest.strip_prefix('[')).expect("paths of drivers").trim_start();
     if !paths.starts_with(']') {
         let discs = ["drivers_iso", "vmware_tools_iso"];
         let brings = discs.iter().any(|name| made.hcl.contains(&format!("var.{name}")));
