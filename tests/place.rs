@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::Test;
+use crate::support::{Test, files};
 
 #[test]
 fn a_lockfile_replaces_a_lockfile_only() {
@@ -92,4 +92,82 @@ fn stores_that_others_can_write_are_not_used() {
     fs::rename(test.folder.join("s/urls"), test.folder.join("elsewhere")).unwrap();
     symlink(test.folder.join("elsewhere"), test.folder.join("s/urls")).unwrap();
     test.fails(1, &["a folder of the store is a link"]);
+    // Programs are run from there.
+    for folder in ["tools", "plugins"] {
+        let test = Test::new().line(fetch);
+        assert_eq!(test.run().code, Some(4));
+        symlink("/tmp", test.folder.join("s").join(folder)).unwrap();
+        test.fails(1, &["a folder of the store is a link"]);
+    }
+}
+
+/// A process that is killed in the middle of a write leaves nothing that the next one takes for whole, and nothing
+/// that stays: at each limit, the system kills it where a file would grow beyond.
+#[cfg(unix)]
+#[test]
+fn a_process_that_is_killed_leaves_nothing_half_written() {
+    let line = "--target host --k8s 1.36.0";
+    let stock = Test::new().line("lock").line(line).stocked(&format!("plan {line}"));
+    stock.succeeds();
+    let stores = "--offline --store store --overrides overrides.json";
+    let prepare = || {
+        let mut test = Test::new();
+        for (name, bytes) in files(&stock.folder) {
+            test = test.bytes(&name, &bytes);
+        }
+        test
+    };
+    let run = |test: &Test, line: &str, blocks: Option<u32>| {
+        let limit = blocks.map(|blocks| format!("ulimit -c 0; ulimit -f {blocks}; ")).unwrap_or_default();
+        let command = Test::new().command().get_program().to_owned();
+        std::process::Command::new("sh")
+            .args(["-c", &format!("{limit}exec \"$0\" {line}")])
+            .arg(command)
+            .current_dir(&test.folder)
+            .env_clear()
+            .env("HOME", &test.folder)
+            .env("PATH", "/usr/bin:/bin")
+            .output()
+            .expect("starts")
+    };
+    let whole = prepare();
+    let bundle = "bundle create --out b.zip --offline --store store";
+    assert!(run(&whole, bundle, None).status.success());
+    let lines = [
+        format!("lock --prove {line} {stores}"),
+        format!("build --no-bake --out w {line} --ignore-lock"),
+        format!("build --delivery media --out w {line} {stores} --ignore-lock"),
+        bundle.to_owned(),
+        "bundle extract node.zip --store other --lock imagegen.lock.json".to_owned(),
+        "bundle extract node.zip --as-mirror mirror --lock imagegen.lock.json".to_owned(),
+        "scripts export --out scripts".to_owned(),
+        "catalog export --out catalog".to_owned(),
+    ];
+    let mut killed = 0;
+    for line in &lines {
+        let fresh = || prepare().bytes("node.zip", &whole.read("b.zip"));
+        let expected = fresh();
+        assert!(run(&expected, line, None).status.success(), "{line}");
+        let expected = files(&expected.folder);
+        for blocks in [0, 8, 60, 130] {
+            let test = fresh();
+            let before = files(&test.folder);
+            let ended = run(&test, line, Some(blocks));
+            killed += u32::from(ended.status.code().is_none());
+            for (name, bytes) in files(&test.folder) {
+                let known = [&before, &expected].iter().any(|files| files.get(&name) == Some(&bytes));
+                let whole = known || name.ends_with(".partial");
+                assert!(whole || name.contains(".partial/"), "{line}, {blocks}: {name} is half-written");
+            }
+            let again = run(&test, line, None);
+            assert!(again.status.success(), "{line}, {blocks}: {}", String::from_utf8_lossy(&again.stderr));
+            // Copies of a store may be another machine's that shares it: `store gc` removes them after an hour.
+            let mut found = files(&test.folder);
+            found.retain(|name, _| !name.contains("/partial/.copy."));
+            let names = || found.keys().filter(|name| !expected.contains_key(*name)).collect::<Vec<_>>();
+            assert_eq!(names(), Vec::<&String>::new(), "{line}, {blocks}: left behind");
+            assert!(found == expected, "{line}, {blocks}: the next run made something else");
+        }
+    }
+    assert!(killed >= 16, "only {killed} processes were killed");
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
+mod folder;
 mod place;
 mod scratch;
 mod space;
@@ -157,11 +158,27 @@ pub fn read_head(path: &Path, length: u64) -> Result<Vec<u8>, FileError> {
 /// # Errors
 /// The file is there and cannot be read.
 pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    // A pipe that somebody planted would be waited for; those of a shell's `<(…)` lie in /dev.
+    if is_pipe(path) && !path.starts_with("/dev") && !path.starts_with("/proc") {
+        let reason = "it is a pipe, not a regular file";
+        return Err(file_error("reading", path)(invalid_input(reason)));
+    }
     match read_file(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
 }
 
 /// Names of the files directly in a directory, sorted.

@@ -78,6 +78,12 @@ impl Store {
         for folder in ["objects", "objects/sha256", "sha512", "urls", "partial"] {
             check_owner(&root.join(folder))?;
         }
+        // Programs run from these.
+        for folder in ["tools", "plugins"] {
+            if root.join(folder).symlink_metadata().is_ok() {
+                check_owner(&root.join(folder))?;
+            }
+        }
         Ok(Self { root })
     }
 

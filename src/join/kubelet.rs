@@ -68,6 +68,10 @@ fn parse_argument(
         let message = format!("the kubelet argument `{text}` has no value");
         return Ok(Err(Finding::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
     };
+    if names_variable(value) {
+        let message = format!("the kubelet argument `{name}` holds a variable, which Windows replaces");
+        return Ok(Err(Finding::new("argument-format", message, "write its value out")));
+    }
     // kubeadm joins arguments by blanks, and the service's command line is split at them again.
     if name.starts_with('-') || !value.bytes().all(|b| (b'!'..=b'~').contains(&b) && b != b'"') {
         let message = format!(
@@ -128,4 +132,13 @@ fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
         }
     }
     None
+}
+/// Whether a text holds `%NAME%`: service control replaces it in the command line of a service.
+fn names_variable(text: &str) -> bool {
+    let between: Vec<&str> = text.split('%').collect();
+    let is_name = |part: &&str| {
+        part.starts_with(|first: char| first.is_ascii_alphabetic())
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_()".contains(&byte))
+    };
+    between.len() > 2 && between[1..between.len() - 1].iter().any(is_name)
 }

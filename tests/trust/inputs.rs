@@ -231,3 +231,22 @@ fn a_workspace_holds_no_links() {
         std::fs::rename(&moved, &own).expect("rename");
     }
 }
+
+/// Windows replaces `%NAME%` in the command line of a service.
+#[test]
+fn an_argument_of_the_kubelet_is_what_it_shows() {
+    let run = |argument: &str| {
+        let hash = format!("sha256:{DIGEST}");
+        Test::new()
+            .line("join-data --k8s 1.36.0 --endpoint a.example:6443 --token-env TOKEN --ca-cert-hash")
+            .args([hash.as_str(), "--kubelet-arg", argument])
+            .env("TOKEN", "abcdef.0123456789abcdef")
+    };
+    for argument in ["v=%PATH%", "v=2%windir%3", "node-ip=%COMPUTERNAME%"] {
+        run(argument).fails(3, &["holds a variable, which Windows replaces", "[argument-format]"]);
+    }
+    for argument in ["v=2", "eviction-hard=memory.available<5%,nodefs.available<10%"] {
+        let ran = run(argument).run();
+        assert!(!ran.stderr.contains("holds a variable"), "{argument}: {}", ran.stderr);
+    }
+}

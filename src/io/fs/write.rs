@@ -1,5 +1,6 @@
 //! The one writer: a temporary file of a random name, created exclusively beside its final place, then
-//! a rename. Only regular files are replaced: never a device, a pipe, a folder or a link.
+//! a rename. Only regular files are replaced: never a device, a pipe, a folder or a link. The folder is opened once:
+//! a link that takes its place in the meantime leads nowhere.
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
@@ -9,6 +10,7 @@ use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
+use super::folder::{Folder, Kind};
 use super::{FileError, file_error, remove_if_exists};
 
 /// Writes a file whole or not at all.
@@ -55,28 +57,29 @@ fn write_as<E: From<FileError>>(
     mode: u32,
     fill: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
-    check_target(path)?;
-    let (folder, name) = split_path(path)?;
+    let failed = || file_error("writing", path);
+    let (parent, name) = split_path(path)?;
+    let final_name = path.file_name().unwrap_or_default();
+    let folder = Folder::open(parent).map_err(failed())?;
+    check_kind(path, folder.find_kind(final_name).map_err(failed())?)?;
     // Leftovers of other processes are no reason not to write.
-    let _ = remove_leftovers(folder, &name);
-    let mut temporary = create_temporary(folder, &name, mode)?;
-    fill(temporary.as_file_mut())?;
-    temporary.as_file().sync_all().map_err(file_error("writing", path))?;
-    temporary.persist(path).map_err(|error| file_error("writing", path)(error.error))?;
+    let _ = remove_leftovers(parent, &name);
+    let mut temporary = folder.create_temporary(&temporary_prefix(&name), mode).map_err(failed())?;
+    fill(&mut temporary.file)?;
+    temporary.file.sync_all().map_err(failed())?;
+    temporary.persist(final_name).map_err(failed())?;
     Ok(())
 }
 
 /// Refuses to replace what is no regular file.
-fn check_target(path: &Path) -> Result<(), FileError> {
-    let kind = match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_file() => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Ok(metadata) if metadata.is_symlink() => "it is a symbolic link: name the file itself",
-        Ok(metadata) if metadata.is_dir() => "it is a directory",
-        Ok(_) => "it is a device, pipe or socket, not a regular file",
-        Err(error) => return Err(file_error("writing", path)(error)),
+fn check_kind(path: &Path, kind: Kind) -> Result<(), FileError> {
+    let reason = match kind {
+        Kind::Nothing | Kind::File => return Ok(()),
+        Kind::Link => "it is a symbolic link: name the file itself",
+        Kind::Folder => "it is a directory",
+        Kind::Device => "it is a device, pipe or socket, not a regular file",
     };
-    Err(file_error("writing", path)(io::Error::other(kind)))
+    Err(file_error("writing", path)(io::Error::other(reason)))
 }
 
 /// The folder of a path, made where it is not there, and the path's name.
@@ -162,7 +165,10 @@ impl Log {
     /// # Errors
     /// The file cannot be made.
     pub fn create(path: &Path) -> Result<Self, FileError> {
-        check_target(path)?;
+        let (parent, _) = split_path(path)?;
+        let found =
+            Folder::open(parent).and_then(|folder| folder.find_kind(path.file_name().unwrap_or_default()));
+        check_kind(path, found.map_err(file_error("writing", path))?)?;
         remove_if_exists(path)?;
         create_private(path).map(Self).map_err(file_error("writing", path))
     }
@@ -209,6 +215,42 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"old");
         write_secret(&file, b"new").unwrap();
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+    }
+
+    /// Somebody who may write to the folder above exchanges the folder while a file is written.
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_exchanged_gets_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, moved, other) =
+            (folder.path().join("own"), folder.path().join("moved"), folder.path().join("other"));
+        for path in [&own, &other] {
+            fs::create_dir(path).unwrap();
+            fs::write(path.join("file"), "old").unwrap();
+        }
+        let exchange = || {
+            fs::rename(&own, &moved).unwrap();
+            std::os::unix::fs::symlink(&other, &own).unwrap();
+        };
+        write_with(&own.join("file"), |file| -> Result<(), FileError> {
+            exchange();
+            file.write_all(b"new").map_err(file_error("writing", &own))
+        })
+        .unwrap();
+        assert_eq!(fs::read(other.join("file")).unwrap(), b"old");
+        assert_eq!(fs::read(moved.join("file")).unwrap(), b"new");
+        for path in [&moved, &other] {
+            assert_eq!(fs::read_dir(path).unwrap().count(), 1, "no temporary file stays");
+        }
+        // A write that fails leaves none either.
+        fs::remove_file(&own).unwrap();
+        fs::rename(&moved, &own).unwrap();
+        let failed = write_with(&own.join("file"), |_| {
+            exchange();
+            Err(file_error("writing", &own)(io::Error::other("full")))
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read_dir(&moved).unwrap().count(), 1);
     }
 
     #[cfg(unix)]
