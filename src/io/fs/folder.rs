@@ -1,7 +1,7 @@
 //! A folder that was opened: what is looked at, made and renamed in it stays in it, even if its path leads to another
 //! one by then.
 
-#![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
+#![cfg_attr(not(unix), expect(clippy::disallowed_methods, reason = "the one owner of file access"))]
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
