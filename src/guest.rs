@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::{Tree, sha256_hex};
-use crate::machine::{LaterFile, PortUse};
+use crate::machine::{FeatureNeed, LaterFile, PortUse};
 use crate::model::command_line::command_line;
 use crate::model::json::{self, JsonError};
 use crate::model::kubernetes::FlagTable;
@@ -69,6 +69,7 @@ pub struct Guest {
     pub steps: Vec<AppliedStep>,
     pub later: Vec<LaterFile>,
     pub ports: Vec<PortUse>,
+    pub needs: Vec<FeatureNeed>,
 }
 
 /// A step of the plan, for people.
@@ -126,7 +127,8 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
         sources,
         steps,
         later: read_json(provisioners, "later.json")?,
-        ports: read_json::<Vec<PortUse>>(provisioners, "ports.json")?,
+        ports: read_json(provisioners, "ports.json")?,
+        needs: read_json(provisioners, "needs.json")?,
     })
 }
 

@@ -18,7 +18,7 @@ mod state;
 mod text;
 
 pub use compare::{Difference, compare_machines};
-pub use expect::{Expectations, LaterFile, PackageService, PortUse};
+pub use expect::{Expectations, FeatureNeed, LaterFile, PackageService, PortUse};
 pub use fold::{fold_resources, start_machine};
 pub use rule::Rule;
 pub use state::{Machine, Origin, Placed, Port, Present, PresentFile, SCHEMA};

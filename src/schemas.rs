@@ -12,7 +12,7 @@ use crate::bundle::Index;
 use crate::cluster::PlannedCheck;
 use crate::join::JoinInput;
 use crate::lock::Lock;
-use crate::machine::{LaterFile, Machine, PortUse};
+use crate::machine::{FeatureNeed, LaterFile, Machine, PortUse};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::Features;
@@ -66,6 +66,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("machine", schema_for!(Machine)),
         ("overrides", schema_for!(Overrides)),
         ("packer", schema_for!(PackerBase)),
+        ("needs", schema_for!(Vec<FeatureNeed>)),
         ("network", schema_for!(crate::model::pod_network::PodNetwork)),
         ("outdated", schema_for!(Vec<crate::updates::OutdatedOutput>)),
         ("plan", schema_for!(PlanOutput<'_>)),

@@ -269,6 +269,7 @@ pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)
             seals: image.is_some(),
             later: &guest.later,
             ports: &guest.ports,
+            needs: &guest.needs,
             packages: &packages,
             build_user: image.map(|image| image.session().1),
             winrm: image.map(|image| image.session().0),

@@ -332,7 +332,7 @@ fn d10_an_undefined_name_is_an_error() {
             files.insert(path, bytes);
         }
     }
-    for path in ["paths.json", "sddl.json", "later.json", "ports.json"] {
+    for path in ["paths.json", "sddl.json", "later.json", "ports.json", "needs.json"] {
         files.insert(path.to_owned(), trees.provisioners.get(path).expect(path).to_vec());
     }
     let template = files.get_mut("templates/crictl.yaml").expect("template");
@@ -368,7 +368,7 @@ fn d12_a_check_of_what_nobody_installs_is_refused() {
             files.insert(path.clone(), trees.provisioners.get(&path).expect("listed").to_vec());
         }
     }
-    for path in ["paths.json", "sddl.json", "later.json", "ports.json"] {
+    for path in ["paths.json", "sddl.json", "later.json", "ports.json", "needs.json"] {
         files.insert(path.to_owned(), trees.provisioners.get(path).expect(path).to_vec());
     }
     let checks = files.get_mut("steps/200-checks.json").expect("checks");

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::catalog::Trees;
 use crate::diagnostic::{Classify, Error, ErrorClass, InternalError, Result};
 use crate::embedded::sha256_hex;
+use crate::io::exec;
 use crate::io::fs::{self, FileError};
 use crate::io::store::Store;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPlugin};
@@ -115,7 +116,7 @@ pub fn check_tools(plan: &Plan, policy: &Policy, trees: &Trees) -> Result<Vec<Pl
 /// A policy is in force and does not name its digest.
 pub fn check_own_packer(own: Option<&Path>, plan: &Plan, policy: &Policy) -> Result<()> {
     if let (Some(path), Some(_)) = (own, &plan.policy) {
-        digest_own_packer(&find_program(path), policy)?;
+        digest_own_packer(&exec::resolve_program(path), policy)?;
     }
     Ok(())
 }
@@ -129,7 +130,7 @@ fn digest_own_packer(place: &Path, policy: &Policy) -> Result<String> {
 
 /// A copy in the store, which is digested again: what was looked at is what runs.
 fn copy_own_packer(path: &Path, policy: &Policy, store: &Store) -> Result<PathBuf> {
-    let place = find_program(path);
+    let place = exec::resolve_program(path);
     let sha256 = digest_own_packer(&place, policy)?;
     let copy = store.root().join("tools").join(&sha256).join("packer");
     if !fs::is_file(&copy) || fs::digest_file(&copy)?.sha256 != sha256 {
@@ -143,14 +144,6 @@ fn copy_own_packer(path: &Path, policy: &Policy, store: &Store) -> Result<PathBu
         check_own_tool(policy, &place.display().to_string(), &found)?;
     }
     Ok(copy)
-}
-
-/// A bare name is looked up in the PATH.
-fn find_program(path: &Path) -> PathBuf {
-    let bare = path.components().count() == 1 && !path.is_absolute();
-    let folders = std::env::var_os("PATH").filter(|_| bare).unwrap_or_default();
-    let found = std::env::split_paths(&folders).map(|folder| folder.join(path)).find(|file| file.is_file());
-    found.unwrap_or_else(|| path.to_owned())
 }
 
 /// Lays verified plugins out in the store, in a directory of their own for this set of them.

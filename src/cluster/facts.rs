@@ -11,6 +11,7 @@ use crate::model::cluster::ClusterIndex;
 use crate::model::kubernetes::FlagTable;
 use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
+use crate::model::pod_network::NetworkAgent;
 use crate::model::version::Version;
 
 use super::{ClusterError, ClusterInput, Renderer, network};
@@ -29,7 +30,7 @@ pub fn collect_facts(
 ) -> Result<Value, ClusterError> {
     let at_least = |bound: &'static str| plan.kubernetes >= Version::from_literal(bound);
     let (hns, source_vip) = choose_hns_network(input, plan, problems);
-    let flannel = plan.network.agent.as_deref() == Some("flannel");
+    let agent = plan.network.agent.as_ref();
     let agents = plan.host_access != HostAccess::Services;
     let mut facts = json!({
         "kubernetes": {
@@ -45,11 +46,11 @@ pub fn collect_facts(
         "flannel": { "namespace": input.flannel_namespace, "netConf": render_net_conf(input, plan.network.overlay) },
         "kubeProxy": { "sourceVip": source_vip, "argumentsJson": "" },
         "paths": paths,
-        "places": collect_host_paths(paths),
+        "places": collect_host_paths(paths, agent),
         "scripts": read_scripts(catalog)?,
         "api": collect_api_versions(index, &plan.kubernetes),
-        "agents": list_agents(input, agents, flannel),
-        "wins": { "hostPaths": collect_wins_paths(paths, plan.network.overlay, flannel) },
+        "agents": list_agents(input, agents, agent),
+        "wins": { "hostPaths": collect_wins_paths(paths, plan.network.overlay, agent) },
         "pipes": { "names": index.pipes.names, "accounts": input.pipe_accounts },
         "has": {
             "podSecurity": at_least("1.23.0"),
@@ -58,7 +59,7 @@ pub fn collect_facts(
             "tokenSecret": !agents || !at_least("1.20.0"),
             "hostProcess": plan.host_access == HostAccess::Hostprocess,
             "wins": plan.host_access == HostAccess::Wins,
-            "flannelAgent": flannel && agents,
+            "networkAgent": agent.is_some() && agents,
             "metadataRoute": input.metadata_route,
         },
     });
@@ -151,9 +152,11 @@ fn render_net_conf(input: &ClusterInput, overlay: bool) -> String {
 }
 
 /// Places on the host; the projected volume is always called `config`.
-fn collect_host_paths(paths: &Value) -> Value {
+fn collect_host_paths(paths: &Value, agent: Option<&NetworkAgent>) -> Value {
     let path = |name: &str| paths[name].as_str().unwrap_or_default();
     let (kubernetes, kubelet) = (path("kubernetes"), path("kubelet"));
+    let folder = agent.map(|agent| format!("{kubernetes}\\{}", agent.folder)).unwrap_or_default();
+    let program = agent.map(|agent| format!("{folder}\\{}", agent.program)).unwrap_or_default();
     json!({
         "config": format!("{kubelet}\\pods\\$(POD_UID)\\volumes\\kubernetes.io~projected\\config"),
         "kubeProxy": {
@@ -161,34 +164,29 @@ fn collect_host_paths(paths: &Value) -> Value {
             "folder": format!("{kubernetes}\\kube-proxy"),
             "program": format!("{kubernetes}\\kube-proxy\\kube-proxy.exe"),
         },
-        "flannel": {
-            "folder": format!("{kubernetes}\\flannel"),
-            "program": format!("{kubernetes}\\flannel\\flanneld.exe"),
-        },
+        "agent": { "folder": folder, "program": program },
     })
 }
 
-fn collect_wins_paths(paths: &Value, overlay: bool, flannel: bool) -> Value {
+fn collect_wins_paths(paths: &Value, overlay: bool, agent: Option<&NetworkAgent>) -> Value {
     let path = |name: &str| paths[name].as_str().unwrap_or_default().to_owned();
     let kubernetes = path("kubernetes");
     let mut list =
         vec![format!("{kubernetes}\\kube-proxy"), path("cniConf"), "\\\\.\\pipe\\rancher_wins".to_owned()];
-    if flannel {
-        list.push(format!("{kubernetes}\\flannel"));
-    }
+    list.extend(agent.map(|agent| format!("{kubernetes}\\{}", agent.folder)));
     if overlay {
         list.extend([path("cniBin"), path("cniState"), path("flannelRun")]);
     }
     json!(list)
 }
 
-fn list_agents(input: &ClusterInput, agents: bool, flannel: bool) -> Value {
+fn list_agents(input: &ClusterInput, agents: bool, agent: Option<&NetworkAgent>) -> Value {
     let mut list = Vec::new();
     if agents {
         list.push(json!({ "namespace": "kube-system", "account": "kube-proxy-windows" }));
-        if flannel {
-            list.push(json!({ "namespace": input.flannel_namespace, "account": "flannel-windows" }));
-        }
+        list.extend(
+            agent.map(|agent| json!({ "namespace": input.flannel_namespace, "account": agent.account })),
+        );
     }
     list.into()
 }

@@ -91,7 +91,7 @@ fn network_side(plan: &Plan, situation: &Situation) -> Value {
     json!({
         "name": name,
         "overlay": overlay,
-        "agent": agent.as_deref().unwrap_or_default(),
+        "agent": agent.as_ref().map_or("", |agent| agent.component.as_str()),
         "hnsNetwork": hns_network.as_deref().unwrap_or_default(),
         "configuration": configuration.map_or("", String::as_str),
         "bridge": node.bridge.as_deref().unwrap_or_default(),

@@ -259,12 +259,18 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
         .find(|path| is_program(path))
 }
 
-/// Whether a program can be started under this name: a bare name is looked up as a shell does.
+/// The file of a program: a bare name is looked up as a shell does.
+#[must_use]
+pub fn resolve_program(program: &Path) -> PathBuf {
+    let bare = program.components().count() == 1 && !program.is_absolute();
+    let found = program.to_str().filter(|_| bare).and_then(find_program);
+    found.unwrap_or_else(|| program.to_owned())
+}
+
+/// Whether a program can be started under this name.
 #[must_use]
 pub fn can_find(program: &Path) -> bool {
-    let bare = program.components().count() == 1 && !program.is_absolute();
-    let found = || program.to_str().and_then(find_program);
-    is_program(program) || (bare && found().is_some())
+    is_program(&resolve_program(program))
 }
 
 /// Whether the path is a file that may be run.

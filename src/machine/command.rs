@@ -3,8 +3,6 @@
 use crate::model::paths;
 use crate::model::resource::ServiceSettings;
 
-use super::inbox;
-
 /// A program with its arguments.
 pub(super) struct Command<'a> {
     pub program: &'a str,
@@ -12,15 +10,14 @@ pub(super) struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// The service's own, or the one that its launcher starts. A service that is only tuned has none.
+    /// The service's own program. If it is a launcher, such as `kube-log-runner`, its first argument after options
+    /// `-NAME=VALUE` is the program. A service that is only tuned has none.
     pub(super) fn from_service(service: &'a ServiceSettings) -> Option<Self> {
         let program = service.program.as_deref()?;
         let arguments = &service.arguments;
-        let launched = if inbox::is_launcher(program) {
-            arguments.iter().position(|argument| is_program(argument))
-        } else {
-            None
-        };
+        let is_option = |argument: &&String| argument.starts_with('-') && argument.contains('=');
+        let options = arguments.iter().take_while(is_option).count();
+        let launched = arguments.get(options).filter(|argument| is_program(argument)).map(|_| options);
         Some(match launched {
             Some(at) => Self { program: &arguments[at], arguments: &arguments[at + 1..] },
             None => Self { program, arguments },

@@ -23,6 +23,7 @@ pub struct Expectations<'a> {
     pub seals: bool,
     pub later: &'a [LaterFile],
     pub ports: &'a [PortUse],
+    pub needs: &'a [FeatureNeed],
     /// Services that packages of the plan install.
     pub packages: &'a [PackageService],
     /// The account that the target leaves on the machine for the build.
@@ -78,6 +79,16 @@ pub struct PackageService {
     /// The package's own address.
     pub package: HttpUrl,
     pub service: ServiceName,
+}
+
+/// A program that works only with a Windows feature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FeatureNeed {
+    /// File name without suffix.
+    pub program: String,
+    pub feature: String,
+    pub source: String,
 }
 
 /// A port that a program uses.

@@ -107,17 +107,6 @@ const SERVICES: [(&str, From); 22] = [
     ("vmcompute", From::Feature("Containers")),
 ];
 
-/// Programs that need a feature.
-const NEEDS: [(&str, &str); 4] = [
-    ("containerd", "Containers"),
-    ("ctr", "Containers"),
-    ("docker", "Containers"),
-    ("dockerd", "Containers"),
-];
-
-/// Programs that only start another one, which their first argument without a dash names.
-const LAUNCHERS: [&str; 1] = ["kube-log-runner"];
-
 /// What new things in this inbox directory get, by the directory's key.
 pub(super) fn find_directory(key: &str, platform: &Platform) -> Option<Children> {
     let of_platform = platform.directories.iter().map(|directory| {
@@ -139,16 +128,6 @@ pub(super) fn find_service_origin(name: &str, platform: &Platform) -> Option<Fro
     }
     let name = name.to_lowercase();
     SERVICES.iter().find(|(known, _)| *known == name).map(|(_, from)| *from)
-}
-
-/// The feature that a program or service cannot do without.
-pub(super) fn find_required_feature(name: &str) -> Option<&'static str> {
-    let stem = paths::file_stem(name);
-    NEEDS.iter().find(|(known, _)| *known == stem).map(|(_, feature)| *feature)
-}
-
-pub(super) fn is_launcher(program: &str) -> bool {
-    LAUNCHERS.contains(&paths::file_stem(program).as_str())
 }
 
 #[cfg(test)]

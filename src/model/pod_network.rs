@@ -25,7 +25,7 @@ pub struct PodNetwork {
     pub components: Vec<ComponentName>,
     /// The program that makes the network on the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
+    pub agent: Option<NetworkAgent>,
     /// Name of the network in Windows' Host Networking Service (HNS).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hns_network: Option<String>,
@@ -34,6 +34,18 @@ pub struct PodNetwork {
     #[serde(default)]
     pub cluster: ClusterSide,
     pub source: String,
+}
+
+/// The program that makes a pod network on each node, and its container of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NetworkAgent {
+    pub component: ComponentName,
+    /// Service account of its pods on Windows.
+    pub account: String,
+    /// Folder and file name of the program below `C:\\k`, from where `wins` runs it.
+    pub folder: String,
+    pub program: String,
 }
 
 /// What the join does on the node.

@@ -10,7 +10,8 @@ use imagegen::model::target::Platform;
 use imagegen::model::value::AccountName;
 
 use imagegen::machine::{
-    Expectations, LaterFile, Machine, PackageService, PortUse, Prediction, fold_resources, predict_state,
+    Expectations, FeatureNeed, LaterFile, Machine, PackageService, PortUse, Prediction, fold_resources,
+    predict_state,
 };
 
 use super::windows;
@@ -23,6 +24,7 @@ pub(super) struct Plan {
     pub resources: Vec<Value>,
     pub later: Vec<LaterFile>,
     pub ports: Vec<PortUse>,
+    needs: Vec<FeatureNeed>,
     packages: Vec<PackageService>,
     pub programs: BTreeMap<String, Program>,
     pub winrm: Option<WinrmTransport>,
@@ -55,6 +57,12 @@ impl Plan {
                 {"program": "kubelet", "port": "6443", "protocol": "TCP", "direction": "outbound", "source": "test"},
             ]))
             .expect("ports"),
+            needs: serde_json::from_value(json!([
+                {"program": "containerd", "feature": "Containers", "source": "test"},
+                {"program": "ctr", "feature": "Containers", "source": "test"},
+                {"program": "dockerd", "feature": "Containers", "source": "test"},
+            ]))
+            .expect("needs"),
             programs,
             winrm: Some(WinrmTransport::Https),
             platform: Platform::default(),
@@ -123,6 +131,7 @@ impl Plan {
             seals: true,
             later: &self.later,
             ports: &self.ports,
+            needs: &self.needs,
             packages: &self.packages,
             build_user: Some(&self.build_user),
             winrm: self.winrm,

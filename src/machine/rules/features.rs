@@ -1,5 +1,6 @@
 //! Features of Windows, which work only after the restart that follows their installation.
 
+use crate::model::paths;
 use crate::model::resource::{AssertionCheck, Resource, ResourceKind, Service, ServiceState};
 
 use super::super::command::Command;
@@ -18,7 +19,7 @@ pub(super) fn check_feature_order(context: &Context<'_>, problems: &mut Problems
     }
     for service in context.machine.present_resources::<Service>() {
         let Some(command) = Command::from_service(service.settings) else { continue };
-        if let Some(feature) = inbox::find_required_feature(command.program)
+        if let Some(feature) = find_needed_feature(context, command.program)
             && find_installer(context, feature).is_none()
         {
             report_missing(problems, service.origin, feature);
@@ -53,16 +54,16 @@ fn find_installer<'a>(context: &Context<'a>, feature: &str) -> Option<&'a Resour
 }
 
 /// The feature without which the resource cannot be applied, or cannot hold.
-fn required_feature(context: &Context<'_>, resource: &Resource) -> Option<&'static str> {
+fn required_feature<'a>(context: &Context<'a>, resource: &Resource) -> Option<&'a str> {
     let platform = context.expectations.platform;
     match &resource.kind {
-        ResourceKind::ContainerImage(it) => inbox::find_required_feature(&it.program),
+        ResourceKind::ContainerImage(it) => find_needed_feature(context, &it.program),
         ResourceKind::Service(it) => {
             let settings = it.desired.present()?;
             match inbox::find_service_origin(&it.service_name, platform) {
                 Some(inbox::From::Feature(feature)) if settings.program.is_none() => Some(feature),
                 _ if settings.state == Some(ServiceState::Running) => {
-                    inbox::find_required_feature(settings.program.as_deref().unwrap_or(&it.service_name))
+                    find_needed_feature(context, settings.program.as_deref().unwrap_or(&it.service_name))
                 }
                 _ => None,
             }
@@ -71,9 +72,15 @@ fn required_feature(context: &Context<'_>, resource: &Resource) -> Option<&'stat
             let AssertionCheck::Service { service_name, .. } = &it.check else { return None };
             match inbox::find_service_origin(service_name, platform) {
                 Some(inbox::From::Feature(feature)) => Some(feature),
-                _ => inbox::find_required_feature(service_name),
+                _ => find_needed_feature(context, service_name),
             }
         }
         _ => None,
     }
+}
+
+/// The feature that a program or service needs.
+fn find_needed_feature<'a>(context: &Context<'a>, name: &str) -> Option<&'a str> {
+    let stem = paths::file_stem(name);
+    context.expectations.needs.iter().find(|need| need.program == stem).map(|need| need.feature.as_str())
 }
