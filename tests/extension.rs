@@ -171,7 +171,13 @@ fn a_kubernetes_line_is_its_file_and_entries_of_the_programs() {
     let plan = test.prints(&format!("plan --target azure --k8s stable {OWN}"));
     assert!(plan.contains("Kubernetes 1.38.0") && !plan.contains("not surveyed"), "{plan}");
     let explained = test.prints(&format!("explain kubelet --target azure --k8s 1.38 {OWN}"));
-    assert!(explained.contains("in this plan: 1.38.0 (pinned (sha256, high))"), "{explained}");
+    for part in [
+        "in this plan: 1.38.0 (",
+        "/release/v1.38.0/bin/windows/amd64/kubelet.exe\n",
+        "  pinned (sha256, high)\n",
+    ] {
+        assert!(explained.contains(part), "{part}: {explained}");
+    }
     let services = machine(&test, "--target host --k8s 1.38 --host-access services");
     assert!(present(&services, "service").iter().any(|service| service["serviceName"] == "kubelet"));
     test.prints(&format!("build --no-bake --out o --target azure --k8s 1.38 {OWN}"));
