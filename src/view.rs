@@ -6,4 +6,4 @@ mod plan;
 
 pub use explain::{Explanation, explain_name, index_names, read_words};
 pub use list::{Rows, list_entries};
-pub use plan::{PlanOutput, format_details, format_plan};
+pub use plan::{PlanOutput, format_details, format_lock, format_plan};

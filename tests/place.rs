@@ -171,3 +171,26 @@ fn a_process_that_is_killed_leaves_nothing_half_written() {
     }
     assert!(killed >= 16, "only {killed} processes were killed");
 }
+
+/// A folder that is read whole has an end, too: somebody names a home folder, or fills one.
+#[test]
+fn folders_without_end_are_refused() {
+    let large = Test::new();
+    for name in ["in/a/x.json", "in/a/y.json"] {
+        let path = large.folder.join(name);
+        fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        fs::File::create(path).expect("file").set_len(40 << 20).expect("size");
+    }
+    let many = Test::new();
+    fs::create_dir_all(many.folder.join("in")).expect("folder");
+    for at in 0..10_001 {
+        fs::File::create(many.folder.join(format!("in/{at}"))).expect("file");
+    }
+    for folder in [&large, &many] {
+        let path = folder.folder.join("in").display().to_string();
+        for flag in ["--manifests", "--steps", "--targets", "--component-files", "--scripts"] {
+            let test = Test::new().line("plan --target host --k8s 1.36.0").args([flag, path.as_str()]);
+            test.fails(3, &["it holds more than 64 MiB, or more than 10000 files"]);
+        }
+    }
+}

@@ -8,7 +8,6 @@ use crate::acquire::{
 use crate::cli::{LockArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::lock::PinnedPlan;
-use crate::model::plan::format_unasked;
 use crate::model::version::Version;
 use crate::selection::{
     apply_policy, check_lock_path, complete_for_lock, lock_path, predict_machine, read_definition,
@@ -17,6 +16,7 @@ use crate::selection::{
 use crate::trust::admit;
 use crate::ui::Printer;
 use crate::updates::Upstreams;
+use crate::view::format_lock;
 
 pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources, Some((&args.selection).into()))?;
@@ -59,14 +59,7 @@ pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer)
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     write_lockfile(&path, lock)?;
     plan.warnings.iter().for_each(|warning| printer.print_warning(&warning.message));
-    printer.print_result(lock, || {
-        let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
-        let unasked = format_unasked(lock.artifacts.iter());
-        let hint = if unasked.is_empty() { "" } else { "; `--prove` asks for these declared proofs, too:" };
-        let first =
-            format!("{}: {pinned} of {} artifacts pinned{hint}\n", path.display(), lock.artifacts.len());
-        std::iter::once(first).chain(unasked.iter().map(|line| format!("  {line}\n"))).collect()
-    })
+    printer.print_result(lock, || format_lock(&path.display().to_string(), lock))
 }
 
 /// The plan's updates and those that publishers have now; each new one is printed.

@@ -197,6 +197,9 @@ pub fn list_names(folder: &Path) -> Result<Vec<String>, FileError> {
     Ok(names)
 }
 
+/// Most files of a folder that is read whole: a catalog has some hundred.
+const MOST_FILES: usize = 10_000;
+
 /// All files below a directory by their path, with `/` between the parts. A link may lead to another file of the
 /// directory, and to no other: whoever writes the directory must not choose what else of this machine is read.
 ///
@@ -204,6 +207,7 @@ pub fn list_names(folder: &Path) -> Result<Vec<String>, FileError> {
 /// The directory cannot be walked, a file in it not read, or a link leads out of it.
 pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
     let mut files = BTreeMap::new();
+    let mut total = 0;
     let real = fs::canonicalize(root).map_err(file_error("reading", root))?;
     for entry in WalkDir::new(root).follow_links(true).sort_by_file_name() {
         let entry = entry.map_err(|error| FileError {
@@ -227,7 +231,14 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
         }
         let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
         let name = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-        files.insert(name, read_file(entry.path())?);
+        let content = read_file(entry.path())?;
+        total += content.len() as u64;
+        if total > LARGEST_READ || files.len() >= MOST_FILES {
+            let reason =
+                format!("it holds more than {} MiB, or more than {MOST_FILES} files", LARGEST_READ >> 20);
+            return Err(file_error("reading", root)(invalid_input(&reason)));
+        }
+        files.insert(name, content);
     }
     Ok(files)
 }

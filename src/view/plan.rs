@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::guest::{AppliedStep, Guest};
+use crate::lock::Lock;
 use crate::model::download::{DownloadSize, format_megabytes};
 use crate::model::plan::{MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning, format_unasked};
 use crate::model::selection::ImageDefinition;
@@ -115,6 +116,16 @@ fn format_components(text: &mut String, plan: &Plan) {
         let _ = writeln!(text, "    {}", group.reason);
     }
     let _ = writeln!(text, "  download: {}", plan.download_size());
+}
+
+/// What `imagegen lock` says of the file that it wrote.
+#[must_use]
+pub fn format_lock(file: &str, lock: &Lock) -> String {
+    let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
+    let unasked = format_unasked(lock.artifacts.iter());
+    let hint = if unasked.is_empty() { "" } else { "; `--prove` asks for these declared proofs, too:" };
+    let first = format!("{file}: {pinned} of {} artifacts pinned{hint}\n", lock.artifacts.len());
+    std::iter::once(first).chain(unasked.iter().map(|line| format!("  {line}\n"))).collect()
 }
 
 /// A digest pins these artifacts; what their publishers declare beside it was not asked for.
