@@ -4,6 +4,7 @@
 //! function that must find nothing in `provisioners/` must find the planted defect in a table below.
 
 mod analyzer;
+mod kept;
 mod programs;
 mod rules;
 mod script;

@@ -147,6 +147,19 @@ fn a_node_of_1_20_joins_with_the_real_containerd() {
     joins("1.20.0", "real");
 }
 
+/// Its kubeadm has the configuration of 1.22 to 1.30 and asks crictl; its kubelet gets the address of the runtime
+/// and the pause image as arguments.
+#[test]
+fn a_node_of_1_28_joins() {
+    joins("1.28.0", "small");
+}
+
+/// Its kubelet sets the rights of its own folders at each start.
+#[test]
+fn a_node_of_1_31_joins() {
+    joins("1.31.0", "small");
+}
+
 #[test]
 fn mistakes_keep_a_node_of_the_newest_minor_away() {
     joins("1.36.0", "small mistakes");
@@ -169,7 +182,8 @@ fn inside() {
     let mut test = Test::new();
     test.folder = std::env::var_os(FOLDER).expect("set outside").into();
     let mirror = Mirror::new(&test.folder.join("mirror"));
-    let mut selection = format!("--target azure --k8s {} --host-access services", words[0]);
+    let access = if has_proxy(words[0]) { "services" } else { "hostprocess" };
+    let mut selection = format!("--target azure --k8s {} --host-access {access}", words[0]);
     if words[0] == "1.20.0" {
         // Built by today's Go and started by Wine as a service it ends seconds after it registered: so this one
         // shows the wrapper, of which another program stands.
@@ -187,6 +201,11 @@ fn inside() {
     } else {
         comes(&scene, &selection);
     }
+}
+
+/// Of the lines between, `ci/join/build` builds kubelet and kubeadm alone.
+fn has_proxy(version: &str) -> bool {
+    ["1.20.0", "1.36.0"].contains(&version)
 }
 
 /// What a node meets.
@@ -211,8 +230,12 @@ impl Scene<'_> {
         if network {
             guest::network(wine);
         }
+        self.restart(wine)
+    }
+
+    fn restart(&self, wine: &Wine) -> Option<wine::Held> {
         wine.reboot();
-        Some(wine.hold(r"\\.\pipe\containerd-containerd"))
+        (self.runtime == Runtime::Real).then(|| wine.hold(r"\\.\pipe\containerd-containerd"))
     }
 
     /// What `imagegen join-data` writes.
@@ -238,14 +261,60 @@ fn comes(scene: &Scene<'_>, selection: &str) {
     let laid = guest::lay(&wine, &plan);
     let predicted = predicted(scene.test, selection);
     compare::machine(&wine, &before, &laid, &predicted);
-    let _held = scene.start(&wine, &laid, true);
+    let held = scene.start(&wine, &laid, true);
     join(scene, &wine);
     ready(scene, &wine);
     told(&scene.node(NODE));
     compare::lines(&wine, &predicted);
-    proxies(scene, &wine);
+    if has_proxy(scene.version) {
+        proxies(scene, &wine);
+        compare::lines(&wine, &predicted);
+    }
+    drop(held);
+    restarted(scene, &wine, &plan);
+    check_rights(scene.version, &wine, &plan);
     compare::lines(&wine, &predicted);
     reset(&wine, &predicted);
+}
+
+/// After a restart the node is Ready again without another join, and is what `Test-Node.ps1` wants.
+fn restarted(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
+    compare::node(wine, plan);
+    let heartbeat = |node: &Value| {
+        let conditions = node["status"]["conditions"].as_array().unwrap();
+        let ready = conditions.iter().find(|it| it["type"] == "Ready").unwrap();
+        ready["lastHeartbeatTime"].as_str().unwrap().to_owned()
+    };
+    let before = scene.node(NODE);
+    // What a restart of the machine does: all programs end, and those that start by themselves start.
+    let _held = scene.restart(wine);
+    let started = wine.run(60, &["sc", "start", "kubelet"]);
+    assert!(started.status.success(), "{}", text(&started));
+    let ready = (0..600).any(|_| {
+        let node = scene.node(NODE);
+        let conditions = node["status"]["conditions"].as_array().unwrap();
+        let ready = conditions.iter().any(|it| it["type"] == "Ready" && it["status"] == "True");
+        ready && heartbeat(&node) > heartbeat(&before)
+    });
+    assert!(ready, "{:#}\n{}", scene.node(NODE)["status"]["conditions"], logs(wine));
+    compare::node(wine, plan);
+}
+
+/// What the kubelet does to the rights of folders is volatile in the plan, and 1.31 does it.
+fn check_rights(version: &str, wine: &Wine, plan: &Value) {
+    let log = std::fs::read_to_string(wine.path(r"C:\var\log\kubelet\kubelet.log")).unwrap_or_default();
+    let changed = compare::folders_of_the_kubelet(&log, plan);
+    let resources = plan["resources"].as_array().unwrap();
+    for path in &changed {
+        let is_it = |it: &&Value| it["properties"]["path"] == path.as_str() && it["type"] == "directory";
+        let folder = resources.iter().find(is_it).unwrap();
+        let volatile = folder["volatile"].as_array().is_some_and(|all| all.contains(&"sddl".into()));
+        assert!(volatile, "{version}: {path} is compared, and the kubelet changes it");
+    }
+    if version == "1.31.0" {
+        let own = [r"C:\var\log\containers", r"C:\var\log\pods"].map(str::to_owned);
+        assert_eq!(changed, own.into());
+    }
 }
 
 /// The real programs notice the mistake and name it.
@@ -334,7 +403,7 @@ fn stock(test: &Test, selection: &str, mirror: &Mirror, programs: &Path, runtime
 fn payload(test: &Test, selection: &str) -> PathBuf {
     let line =
         format!("build {selection} --out o --offline --store store --overrides overrides.json --ignore-lock");
-    if selection.contains("1.20.0") {
+    if !selection.contains("1.36.0") {
         imagegen(test, &format!("{line} --no-bake"));
         return test.folder.join("o/payload.zip");
     }
@@ -377,7 +446,10 @@ fn imagegen(test: &Test, line: &str) -> String {
 
 /// `kubeadm.exe join` with the data that imagegen writes.
 fn join(scene: &Scene<'_>, wine: &Wine) {
-    std::fs::write(wine.path(CONFIG), scene.join_data(&format!("{NAMED} {TOLD}"))).unwrap();
+    // At this level the kubelet tells whose rights it sets.
+    let level = if scene.version == "1.31.0" { "--kubelet-arg v=6" } else { "" };
+    let told = format!("{NAMED} {TOLD} {level}");
+    std::fs::write(wine.path(CONFIG), scene.join_data(told.trim_end())).unwrap();
     let joined = wine.run(120, &[JOINNODE, "join", PLAN, CONFIG]);
     assert!(joined.status.success(), "{}\n{}", text(&joined), logs(wine));
     for said in ["This node has joined the cluster", "unable to start the kubelet service"] {

@@ -37,7 +37,11 @@ impl Cluster {
     }
 
     fn configure(&self) {
-        let api = if self.version.starts_with("1.20.") { "v1beta2" } else { "v1beta4" };
+        let api = match self.version.as_str() {
+            "1.20.0" => "v1beta2",
+            "1.28.0" => "v1beta3",
+            _ => "v1beta4",
+        };
         let pki = format!("certificatesDir: {}\n", self.folder.join("pki").display());
         // kubeadm takes no loopback address as its own; the node sees the host's disk, so nothing is evicted.
         let config = |pki: &str| {
@@ -72,7 +76,8 @@ imageGCHighThresholdPercent: 100
     fn credentials(&self) {
         self.kubeadm(&["certs", "all", "--config", "kubeadm.yaml"]);
         let mut names = vec!["admin", "controller-manager"];
-        if self.version != "1.20.0" {
+        // Since 1.29.
+        if !["1.20.0", "1.28.0"].contains(&self.version.as_str()) {
             names.push("super-admin");
         }
         for name in names {

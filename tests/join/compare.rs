@@ -90,6 +90,103 @@ pub fn command_line(wine: &Wine, name: &str) -> String {
     values["ImagePath"].split_once(' ').unwrap().1.to_owned()
 }
 
+/// Folders of the plan whose rights the kubelet has set, as its log tells at level 6. Wine keeps few rights.
+pub fn folders_of_the_kubelet(log: &str, plan: &Value) -> BTreeSet<String> {
+    let set: BTreeSet<String> = log
+        .lines()
+        .filter_map(|line| line.split_once("\"Setting new DACL for path\" path=")?.1.split_once(" dacl="))
+        .map(|(path, _)| {
+            let path: String = serde_json::from_str(path).unwrap();
+            let path = path.replace('/', "\\").to_lowercase();
+            // The kubelet's own names have no drive.
+            if path.starts_with('\\') { format!("c:{path}") } else { path }
+        })
+        .collect();
+    let resources = plan["resources"].as_array().unwrap().iter();
+    let folders = resources.filter(|it| it["type"] == "directory" && it["properties"]["sddl"].is_string());
+    let paths = folders.map(|it| text(&it["properties"], "path").to_owned());
+    paths.filter(|path| set.contains(&path.to_lowercase())).collect()
+}
+
+/// What `Test-Node.ps1` compares: each resource of scope `node`, without its volatile properties.
+pub fn node(wine: &Wine, plan: &Value) {
+    let mut compared = BTreeSet::new();
+    for resource in plan["resources"].as_array().unwrap() {
+        if resource.get("scope").is_some_and(|scope| scope != "node") {
+            continue;
+        }
+        let volatile: Vec<&str> =
+            resource["volatile"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let is_compared = |name: &str| !volatile.contains(&name);
+        let wanted = &resource["properties"];
+        if compare_resource(wine, text(resource, "type"), wanted, &is_compared) {
+            compared.insert(text(resource, "type"));
+        }
+    }
+    let kinds = ["archive", "directory", "environmentVariable", "file", "registryValue", "service"];
+    assert!(kinds.iter().all(|kind| compared.contains(kind)), "{compared:?}");
+}
+
+/// Whether Wine has something of this type.
+fn compare_resource(wine: &Wine, kind: &str, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) -> bool {
+    let present = wanted["ensure"] != "absent";
+    match kind {
+        "directory" | "file" | "symlink" => {
+            let path = wine.path(text(wanted, "path"));
+            if is_compared("ensure") {
+                assert_eq!(path.symlink_metadata().is_ok(), present, "{wanted}");
+            }
+            if let (Some(content), true) = (wanted["content"].as_str(), is_compared("content")) {
+                assert_eq!(fs::read_to_string(path).unwrap(), content, "{wanted}");
+            }
+        }
+        "archive" => {
+            for member in wanted["members"].as_array().unwrap() {
+                assert!(wine.path(text(member, "path")).is_file(), "{member}");
+            }
+        }
+        "environmentVariable" => {
+            let value = format!("REG_SZ {}", text(wanted, "value"));
+            assert_eq!(wine.values(ENVIRONMENT)[text(wanted, "variable")], value);
+        }
+        "registryValue" => compare_value(wine, wanted, is_compared),
+        "service" if present => compare_service(wine, wanted, is_compared),
+        _ => return false,
+    }
+    true
+}
+
+fn compare_value(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) {
+    let values = wine.values(text(wanted, "key"));
+    let found = values.get(text(wanted, "valueName"));
+    if wanted["ensure"] == "absent" {
+        assert_eq!(found, None, "{wanted}");
+        return;
+    }
+    let data = match text(wanted, "kind") {
+        "DWord" => format!("REG_DWORD 0x{:x}", wanted["data"].as_u64().unwrap()),
+        "String" => format!("REG_SZ {}", wanted["data"].as_str().unwrap()),
+        "ExpandString" => {
+            format!("REG_EXPAND_SZ {}{}", wanted["data"].as_str().unwrap(), behind(wine, wanted))
+        }
+        other => panic!("{other}: nobody compares it ({wanted})"),
+    };
+    assert!(!is_compared("data") || found == Some(&data), "{wanted}: {found:?}");
+}
+
+fn compare_service(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) {
+    let name = text(wanted, "serviceName");
+    let Some(line) = wanted["commandLine"].as_str() else { return };
+    let found = command_line(wine, name);
+    if is_compared("commandLine") && found != WRAPPER {
+        assert_eq!(found, format!("{line}{}", behind(wine, wanted)), "{name}");
+    }
+    if !wanted["startType"].is_null() && is_compared("startType") {
+        let values = wine.values(&format!("{SERVICES}\\{name}"));
+        assert_eq!(values["Start"], format!("REG_DWORD 0x{:x}", start(&wanted["startType"])), "{name}");
+    }
+}
+
 fn registry(wine: &Wine, predicted: &Value) {
     let mut seen = BTreeMap::new();
     for entry in present(predicted, "registryValue") {

@@ -117,7 +117,7 @@ fn program(programs: &Path, kubernetes: &str, real: bool, archive: &str, member:
         fs::copy(&built, member).unwrap();
     } else {
         assert!(
-            ["ctr.exe", "containerd-shim-runhcs-v1.exe", "kubectl.exe"].contains(&name),
+            ["ctr.exe", "containerd-shim-runhcs-v1.exe", "kubectl.exe", "kube-proxy.exe"].contains(&name),
             "{} is not built",
             built.display()
         );
