@@ -30,8 +30,11 @@ function Initialize-Join {
     if (Test-Path -LiteralPath "$($facts.conf)\kubelet.conf" -PathType Leaf) {
         throw 'this node has joined already: run Reset-Node.ps1 first'
     }
-    # Of a join that failed: its kubelet holds port 10250, and kubeadm refuses to go on with its files.
-    Stop-NodeService -Names 'kubelet'
+    # Of a join that failed: its kubelet holds port 10250, and kubeadm refuses to go on with its files. The kubelet
+    # ends with an error, after which recovery actions would start it again a minute later.
+    $kept = Suspend-Recovery -Names 'kubelet'
+    try { Stop-NodeService -Names 'kubelet' } finally { Restore-Recovery -Kept $kept }
+    Start-Deadline -Name 'preparing the join' -Seconds $Seconds
     foreach ($path in @(Get-WatchLog) + @($facts.joined) + @(Get-ArgumentPath -Facts $facts)) {
         if (Test-Path -LiteralPath $path -PathType Leaf) { Remove-Item -LiteralPath $path -Force }
     }

@@ -40,8 +40,12 @@ function Assert-Kubelet {
 # Cluster API runs kubeadm itself. The process of its own that watches is one of the test's here.
 function Test-WatchedJoin {
     param([string] $World, [string] $Flags)
+    # The kubelet of a join that failed: it is stopped, and nothing starts it while kubeadm works.
+    Set-ServiceConfig -Name 'kubelet' -Change @{ state = 'running' }
     $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
     Assert-Run -Name 'the stage before' -Run $run -Code 0
+    $due = Get-Simulation -Area 'recoveries' -Name 'kubelet'
+    Assert-That -Name 'no recovery of the kubelet is due' -Holds ($null -eq $due) -Detail $due
     $told = Get-Simulation -Area 'os' -Name 'detached'
     $wanted = 'Join-Node.ps1 -Stage watch -TimeoutSeconds 30'
     Assert-That -Name 'somebody watches' -Holds ($told -ceq $wanted) -Detail $told
