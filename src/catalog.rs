@@ -6,7 +6,7 @@
 mod line;
 mod lint;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -79,12 +79,26 @@ pub struct Trees {
 pub struct Catalog {
     tree: Tree,
     components: RefCell<BTreeMap<String, Rc<Component>>>,
+    support: OnceCell<Rc<Support>>,
+    contents: OnceCell<Rc<Contents>>,
+}
+
+/// What was loaded before, or what is loaded now.
+fn keep_once<T>(
+    kept: &OnceCell<Rc<T>>,
+    load: impl FnOnce() -> Result<T, CatalogError>,
+) -> Result<Rc<T>, CatalogError> {
+    if let Some(value) = kept.get() {
+        return Ok(Rc::clone(value));
+    }
+    let value = load()?;
+    Ok(Rc::clone(kept.get_or_init(|| Rc::new(value))))
 }
 
 impl Catalog {
     #[must_use]
     pub fn new(tree: Tree) -> Self {
-        Self { tree, components: RefCell::default() }
+        Self { tree, components: RefCell::default(), support: OnceCell::new(), contents: OnceCell::new() }
     }
 
     /// The catalog with the user's component files over it.
@@ -150,7 +164,7 @@ impl Catalog {
     pub fn load_kubernetes_line(&self, minor: Minor) -> Result<KubernetesLine, CatalogError> {
         line::assemble_line(
             &self.load_line_file(minor)?,
-            &self.load_support()?,
+            &*self.load_support()?,
             &self.load_windows_support()?,
         )
         .ok_or_else(|| CatalogError::NoPause { file: self.file_label(SUPPORT), minor })
@@ -168,8 +182,8 @@ impl Catalog {
 
     /// # Errors
     /// The file is missing or not a support table.
-    pub fn load_support(&self) -> Result<Support, CatalogError> {
-        self.read_json(SUPPORT)
+    pub fn load_support(&self) -> Result<Rc<Support>, CatalogError> {
+        keep_once(&self.support, || self.read_json(SUPPORT))
     }
 
     /// Known lines, ascending.
@@ -252,8 +266,8 @@ impl Catalog {
 
     /// # Errors
     /// The file is missing or not a table of contents.
-    pub fn load_contents(&self) -> Result<Contents, CatalogError> {
-        self.read_json(CONTENTS)
+    pub fn load_contents(&self) -> Result<Rc<Contents>, CatalogError> {
+        keep_once(&self.contents, || self.read_json(CONTENTS))
     }
 
     /// # Errors

@@ -2,10 +2,9 @@
 //!
 //! [`predict_state`] folds the resources, in their order, over a small model of Windows ([`Machine`])
 //! and checks the result and each step against [`Rule`]. `inbox` lists what Windows itself contains. This
-//! module reads and runs nothing; [`compare_machines`] compares a prediction with a real machine.
+//! module reads and runs nothing.
 
 mod command;
-mod compare;
 mod expect;
 mod fold;
 mod history;
@@ -17,7 +16,6 @@ mod sddl;
 mod state;
 mod text;
 
-pub use compare::{Difference, compare_machines};
 pub use expect::{Expectations, FeatureNeed, LaterFile, PackageService, PortUse};
 pub use fold::{fold_resources, start_machine};
 pub use rule::Rule;

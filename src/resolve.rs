@@ -198,7 +198,7 @@ fn select_used_updates(
 
 fn list_known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
     let mut names = catalog.component_names();
-    names.extend(catalog.load_contents()?.groups.into_iter().map(|group| group.name.into()));
+    names.extend(catalog.load_contents()?.groups.iter().map(|group| group.name.to_string()));
     names.sort();
     names.dedup();
     Ok(names)

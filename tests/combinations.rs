@@ -459,7 +459,7 @@ fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
         let (_, machine) =
             made(&with(vec![feature.name.clone()]), &trees).unwrap_or_else(|| panic!("{}", feature.name));
         assert!(
-            !imagegen::machine::compare_machines(&without, &machine).is_empty(),
+            !crate::machine::difference::compare_machines(&without, &machine).is_empty(),
             "{} changes nothing",
             feature.name
         );

@@ -2,6 +2,7 @@
 
 mod breaks;
 mod compare;
+pub mod difference;
 mod fold;
 mod plan;
 mod text;

@@ -77,7 +77,7 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
 /// Each component of a pod network has a file and says when an image holds it; each file of the cluster is there.
 fn lint_networks(report: &mut Report<'_>) {
     let catalog = report.catalog;
-    let groups = catalog.load_contents().map(|contents| contents.groups).unwrap_or_default();
+    let groups = catalog.load_contents().map(|contents| contents.groups.clone()).unwrap_or_default();
     for name in catalog.network_names() {
         let path = format!("networks/{name}.json");
         let network = match catalog.network(&name) {

@@ -3,10 +3,39 @@
 use std::collections::BTreeMap;
 
 use crate::model::paths;
-use crate::model::resource::{Effect, Resource, ResourceKind};
+use crate::model::resource::{Effect, Identity, Resource, ResourceKind};
 use crate::model::target::Platform;
 
 use super::inbox;
+
+/// One effect of a resource.
+pub(super) struct Act<'a> {
+    /// Place of the resource in the plan.
+    pub index: usize,
+    pub resource: &'a Resource,
+    pub effect: Effect<'a>,
+    /// The thing that the effect is about.
+    pub identity: Identity,
+}
+
+impl Act<'_> {
+    pub(super) fn is_absent(&self) -> bool {
+        self.effect.kind.properties().is_absent()
+    }
+}
+
+/// What every resource does, in order: computed once, for the history and all rules.
+pub(super) fn list_acts(resources: &[Resource]) -> Vec<Act<'_>> {
+    let effects = resources.iter().enumerate().flat_map(|(index, resource)| {
+        resource.kind.effects().into_iter().map(move |effect| (index, resource, effect))
+    });
+    effects
+        .map(|(index, resource, effect)| {
+            let identity = effect.kind.properties().identity();
+            Act { index, resource, effect, identity }
+        })
+        .collect()
+}
 
 pub(super) struct History {
     /// Key → index of a resource and whether the path is there after it, in order.
@@ -15,28 +44,23 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn from_resources(resources: &[Resource], platform: &Platform) -> Self {
+    pub(super) fn from_acts(acts: &[Act<'_>], platform: &Platform) -> Self {
         let mut history = Self { events: BTreeMap::new(), platform: platform.clone() };
-        for (index, resource) in resources.iter().enumerate() {
-            for effect in resource.kind.effects() {
-                history.add_effect(index, &effect);
-            }
+        for act in acts.iter().filter(|act| act.identity.is_path()) {
+            history.add_act(act);
         }
         history
     }
 
-    fn add_effect(&mut self, index: usize, effect: &Effect<'_>) {
-        let properties = effect.kind.properties();
-        let identity = properties.identity();
-        if !identity.is_path() {
-            return;
-        }
+    fn add_act(&mut self, act: &Act<'_>) {
+        let Act { index, effect, identity, .. } = act;
+        let index = *index;
         if let ResourceKind::Directory(it) = &*effect.kind
             && it.clears_content()
         {
             self.remove_below(identity.key(), index);
         }
-        self.push_event(identity.key(), index, !properties.is_absent());
+        self.push_event(identity.key(), index, !act.is_absent());
         if effect.creates_parents {
             for above in paths::list_ancestors(identity.key()) {
                 self.push_event(&above, index, true);

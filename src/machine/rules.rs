@@ -16,12 +16,14 @@ use crate::model::paths;
 use crate::model::resource::Resource;
 
 use super::expect::Expectations;
-use super::history::History;
+use super::history::{Act, History, list_acts};
 use super::rule::Rule;
 use super::state::{Machine, Origin};
 
 pub(super) struct Context<'a> {
     pub resources: &'a [Resource],
+    /// What all of them do, in order.
+    pub acts: &'a [Act<'a>],
     pub machine: &'a Machine,
     pub history: History,
     pub expectations: &'a Expectations<'a>,
@@ -63,8 +65,9 @@ pub(super) fn find_problems(
     machine: &Machine,
     expectations: &Expectations<'_>,
 ) -> Vec<Finding> {
-    let history = History::from_resources(resources, expectations.platform);
-    let context = Context { resources, machine, history, expectations };
+    let acts = list_acts(resources);
+    let history = History::from_acts(&acts, expectations.platform);
+    let context = Context { resources, acts: &acts, machine, history, expectations };
     let mut problems = Problems { found: Vec::new(), step_file: expectations.step_file };
     for check in CHECKS {
         check(&context, &mut problems);

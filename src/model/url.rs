@@ -189,6 +189,9 @@ impl FromStr for HttpUrl {
         if !text.starts_with("https://") && !text.starts_with("http://") {
             return refuse("expected `https://` and a host");
         }
+        if is_plain(text) {
+            return Ok(Self { text: text.to_owned(), public: text.len() });
+        }
         let Ok(url) = Url::parse(text) else { return refuse("expected `https://` and a host") };
         let host = url.host_str().unwrap_or_default();
         if host.is_empty() || split_authority(text).is_empty() {
@@ -208,6 +211,22 @@ impl FromStr for HttpUrl {
         let public = text.find('?').filter(|_| secret).unwrap_or(text.len());
         Ok(Self { text: text.to_owned(), public })
     }
+}
+
+/// Whether a URL is a host of ordinary names and a path: the parser takes it as it is, and costs much time in
+/// a catalog of some hundred URLs.
+fn is_plain(text: &str) -> bool {
+    let rest = text.split_once("://").map_or("", |(_, rest)| rest);
+    let host = rest.split_once('/').map_or(rest, |(host, _)| host);
+    let is_name = |label: &str| {
+        let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        !label.is_empty() && !label.starts_with("xn--") && label.bytes().all(is_known)
+    };
+    // A last label with a digit at its start may be part of an address.
+    let last = host.rsplit('.').next().unwrap_or(host);
+    last.starts_with(|first: char| first.is_ascii_lowercase())
+        && host.split('.').all(is_name)
+        && !rest.contains(['?', '#'])
 }
 
 impl TryFrom<String> for HttpUrl {
@@ -357,6 +376,35 @@ pub fn decode_path(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_parser_takes_plain_urls_as_they_are() {
+        let plain =
+            ["https://dl.k8s.io/v1/kubelet.exe", "http://localhost", "https://a-b.c1/{version}/x@y:z"];
+        for url in plain {
+            let parsed = Url::parse(url).expect(url);
+            let host = url.split('/').nth(2);
+            assert!(is_plain(url) && parsed.host_str() == host && parsed.port().is_none(), "{url}");
+            assert!(parsed.username().is_empty() && parsed.password().is_none(), "{url}");
+        }
+        for url in [
+            "https://1.2.3.4/x",
+            "https://1.2.3.0x4/x",
+            "https://a..b/x",
+            "https://a.b./x",
+            "https://user@a.b/x",
+            "https://a.b:80/x",
+            "https://[::1]/x",
+            "https://A.b/x",
+            "https://xn--a.b/x",
+            "https://a.b/x?y",
+            "https://a.b?y",
+            "https://a.b/x#y",
+            "https:///x",
+        ] {
+            assert!(!is_plain(url), "{url}");
+        }
+    }
 
     #[test]
     fn hosts_are_read_as_the_client_reads_them() {

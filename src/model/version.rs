@@ -5,6 +5,7 @@
 //! release it announces; any other rest sorts after it, numbers in it as numbers.
 
 use crate::diagnostic::{Classify, ErrorClass};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -49,7 +50,7 @@ impl Version {
     /// The dotted numbers at the start.
     #[must_use]
     pub fn numbers(&self) -> Vec<u64> {
-        self.split_numbers().0
+        self.split_numbers().0.collect()
     }
 
     /// `1.20` of `1.20.0`.
@@ -67,10 +68,10 @@ impl Version {
         is_prerelease(self.split_numbers().1)
     }
 
-    fn split_numbers(&self) -> (Vec<u64>, &str) {
+    fn split_numbers(&self) -> (impl Iterator<Item = u64>, &str) {
         let end = self.0.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(self.0.len());
         let (head, rest) = self.0.split_at(end);
-        (head.split('.').filter_map(|part| part.parse().ok()).collect(), rest)
+        (head.split('.').filter_map(|part| part.parse().ok()), rest)
     }
 }
 
@@ -122,20 +123,24 @@ impl fmt::Display for Version {
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let ((a, a_rest), (b, b_rest)) = (self.split_numbers(), other.split_numbers());
-        let length = a.len().max(b.len());
-        let at = |numbers: &[u64], index: usize| numbers.get(index).copied().unwrap_or(0);
-        (0..length)
-            .map(|index| at(&a, index).cmp(&at(&b, index)))
-            .find(|order| order.is_ne())
-            .unwrap_or(Ordering::Equal)
-            .then_with(|| compare_rest(a_rest, b_rest))
-            .then_with(|| self.0.cmp(&other.0))
+        compare_numbers(a, b).then_with(|| compare_rest(a_rest, b_rest)).then_with(|| self.0.cmp(&other.0))
     }
 }
 
 impl PartialOrd for Version {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+/// A number that is missing at the end is 0.
+fn compare_numbers(mut a: impl Iterator<Item = u64>, mut b: impl Iterator<Item = u64>) -> Ordering {
+    loop {
+        match (a.next(), b.next()) {
+            (None, None) => return Ordering::Equal,
+            (a, b) if a.unwrap_or(0) == b.unwrap_or(0) => {}
+            (a, b) => return a.unwrap_or(0).cmp(&b.unwrap_or(0)),
+        }
     }
 }
 
@@ -197,7 +202,8 @@ impl VersionRange {
         let release = strip_prerelease(version);
         self.alternatives.iter().any(|all| {
             all.iter().all(|(operator, bound)| {
-                let order = if bound.is_prerelease() { version.cmp(bound) } else { release.cmp(bound) };
+                let order =
+                    if bound.is_prerelease() { version.cmp(bound) } else { release.as_ref().cmp(bound) };
                 match operator {
                     Operator::Equal => order.is_eq(),
                     Operator::Less => order.is_lt(),
@@ -225,8 +231,12 @@ fn format_numbers(version: &Version) -> String {
     version.numbers().iter().map(u64::to_string).collect::<Vec<_>>().join(".")
 }
 
-fn strip_prerelease(version: &Version) -> Version {
-    if version.is_prerelease() { Version(format_numbers(version)) } else { version.clone() }
+fn strip_prerelease(version: &Version) -> Cow<'_, Version> {
+    if version.is_prerelease() {
+        Cow::Owned(Version(format_numbers(version)))
+    } else {
+        Cow::Borrowed(version)
+    }
 }
 
 impl FromStr for VersionRange {

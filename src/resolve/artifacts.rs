@@ -194,6 +194,9 @@ pub(super) fn fill_url(pattern: &HttpUrl, version: &Version) -> HttpUrl {
 }
 
 pub(super) fn fill(pattern: &str, version: &Version) -> String {
+    if !pattern.contains('{') {
+        return pattern.to_owned();
+    }
     pattern.replace("{version}", version.as_str()).replace("{version_}", &version.as_str().replace('.', "_"))
 }
 

@@ -48,11 +48,12 @@ pub(super) fn choose_groups(
     refusals: &mut Vec<Finding>,
 ) -> Result<Vec<PlannedGroup>> {
     let Inputs { catalog, situation, network, selection, .. } = inputs;
-    let contents = with_own_contents(inputs, catalog.load_contents()?.groups)?;
+    let contents = catalog.load_contents()?;
+    let own = list_own_contents(inputs, &contents.groups)?;
     let mut used = BTreeSet::new();
     let mut groups: Vec<PlannedGroup> = Vec::new();
     overrides::check_overrides(&selection.overrides, refusals);
-    for group in &contents {
+    for group in contents.groups.iter().chain(&own) {
         let named = || {
             group
                 .alternatives
@@ -116,20 +117,21 @@ fn warn_of_lack(group: &Group) -> Option<Warning> {
     Some(Warning { id: "lacking".to_owned(), subject: group.name.to_string(), message })
 }
 
-/// Groups of the catalog, and of components without a group those that the network or the user names.
-fn with_own_contents(inputs: Inputs<'_>, mut groups: Vec<Group>) -> Result<Vec<Group>> {
+/// Groups of components that are in no group of the catalog, and that the network or the user names.
+fn list_own_contents(inputs: Inputs<'_>, groups: &[Group]) -> Result<Vec<Group>> {
+    let mut own: Vec<Group> = Vec::new();
     let of_network = inputs.network.components.iter().map(ComponentName::as_str);
     for name in of_network.chain(inputs.selection.components.keys().map(String::as_str)) {
         let is_in = |group: &Group| {
             group.name == name || group.alternatives.iter().flatten().any(|part| part.component == name)
         };
-        if name == "pause" || groups.iter().any(is_in) {
+        if name == "pause" || groups.iter().chain(&own).any(is_in) {
             continue;
         }
         let component = inputs.catalog.load_component(name)?;
-        groups.extend(component.contents.as_ref().map(|own| Group::of_component(&component.name, own)));
+        own.extend(component.contents.as_ref().map(|own| Group::of_component(&component.name, own)));
     }
-    Ok(groups)
+    Ok(own)
 }
 
 /// An alternative of a group. The one with most overrides counts, then the one with fewest unpinned.

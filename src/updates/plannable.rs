@@ -18,8 +18,8 @@ pub(super) fn check_version(catalog: &Catalog, component: &Component, version: &
         )
         .into());
     }
-    let groups = catalog.load_contents()?.groups;
-    let parts = || groups.iter().flat_map(|group| group.alternatives.iter().flatten());
+    let contents = catalog.load_contents()?;
+    let parts = || contents.groups.iter().flat_map(|group| group.alternatives.iter().flatten());
     if parts().any(|part| part.component == *name && part.follows_kubernetes) {
         return check_kubernetes(catalog, name, version);
     }

@@ -143,15 +143,7 @@ pub fn verify_signature(
     Ok(verify_file(kind, source, policy, summarize_proof)?)
 }
 
-/// As [`verify_source`], for bytes in memory.
-///
-/// # Errors
-/// As [`verify_source`].
-pub fn verify_bytes(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<Proven, ProofError> {
-    verify_source(name, &mut std::io::Cursor::new(bytes), policy)
-}
-
-/// The same for a file whose kind its name and beginning tell.
+/// As [`verify_signature`], for a file whose kind its name and beginning tell.
 ///
 /// # Errors
 /// As [`verify_signature`]; a file of any other kind is unsigned.
@@ -160,11 +152,10 @@ pub fn verify_source(name: &str, source: &mut dyn Source, policy: &Policy) -> Re
     verify_signature(detect_kind(name, &head)?, source, policy)
 }
 
-/// Verifies as [`verify_bytes`] and tells who signed, by certificates.
+/// Verifies bytes in memory as [`verify_source`] and tells who signed, by certificates.
 ///
 /// # Errors
-///
-/// As [`verify_bytes`].
+/// As [`verify_source`].
 pub fn verify_signer(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<SignedBy, ProofError> {
     let kind = detect_kind(name, &bytes)?;
     Ok(verify_file(kind, &mut std::io::Cursor::new(bytes), policy, |shown, _| {

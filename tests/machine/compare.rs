@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
-use imagegen::machine::{Machine, compare_machines};
+use imagegen::machine::Machine;
 use imagegen::model::resource::ResourceKind;
 use serde_json::{Value, json};
 
+use super::difference::compare_machines;
 use super::plan::Plan;
 
 /// A resource type, a property that says nothing about the thing's name, and another value of it.

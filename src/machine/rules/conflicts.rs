@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::model::resource::{DirectoryState, Effect, Identity, Resource, ResourceKind, Scope};
 
+use super::super::history::Act;
 use super::super::rule::Rule;
 use super::{Context, Problems};
 
@@ -20,39 +21,34 @@ pub(super) fn check_resource_names(context: &Context<'_>, problems: &mut Problem
     }
 }
 
-/// A thing that a resource is about, and the resource.
-type Claim<'a> = (Effect<'a>, &'a Resource);
-
 pub(super) fn check_claims(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let mut standing: BTreeMap<Identity, Vec<Claim<'_>>> = BTreeMap::new();
-    for resource in context.resources {
-        for effect in resource.kind.effects() {
-            let earlier = standing.entry(effect.kind.properties().identity()).or_default();
-            if let Some((first, fact)) = find_disagreement(earlier, &effect) {
-                let identity = effect.kind.properties().identity();
-                problems.add_problem(
-                    if identity.is_path() { Rule::PathConflict } else { Rule::NameConflict },
-                    resource,
-                    format!("disagrees with `{}` about `{fact}` of {identity}", first.name),
-                    "keep one of the two, or give the earlier one `scope: build` if a later one replaces it",
-                );
-            }
-            earlier.push((effect, resource));
+    let mut standing: BTreeMap<&Identity, Vec<&Act<'_>>> = BTreeMap::new();
+    for act in context.acts {
+        let Act { resource, effect, identity, .. } = act;
+        let earlier = standing.entry(identity).or_default();
+        if let Some((first, fact)) = find_disagreement(earlier, effect) {
+            problems.add_problem(
+                if identity.is_path() { Rule::PathConflict } else { Rule::NameConflict },
+                *resource,
+                format!("disagrees with `{}` about `{fact}` of {identity}", first.name),
+                "keep one of the two, or give the earlier one `scope: build` if a later one replaces it",
+            );
         }
+        earlier.push(act);
     }
 }
 
 /// The first fact that an earlier resource states differently. A later one may replace what is part of the build.
-fn find_disagreement<'a>(earlier: &[Claim<'a>], later: &Effect<'_>) -> Option<(&'a Resource, String)> {
-    let mut lasting = earlier.iter().filter(|(_, by)| by.scope != Scope::Build).peekable();
+fn find_disagreement<'a>(earlier: &[&'a Act<'_>], later: &Effect<'_>) -> Option<(&'a Resource, String)> {
+    let mut lasting = earlier.iter().filter(|act| act.resource.scope != Scope::Build).peekable();
     // Most things have one resource: facts are compared only where there are two.
     lasting.peek()?;
     let facts = collect_claims(&later.kind);
-    lasting.find_map(|(first, by)| {
-        let stated = collect_claims(&first.kind).into_iter();
+    lasting.find_map(|first| {
+        let stated = collect_claims(&first.effect.kind).into_iter();
         let mut differing =
             stated.filter(|(name, value)| facts.get(name).is_some_and(|other| other != value));
-        differing.next().map(|(name, _)| (*by, name))
+        differing.next().map(|(name, _)| (first.resource, name))
     })
 }
 
@@ -78,32 +74,31 @@ fn collect_claims(kind: &ResourceKind) -> Map<String, Value> {
 
 /// A directory that a resource empties or removes loses what an earlier resource put into it.
 pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let mut created: Vec<(&Resource, Identity)> = Vec::new();
-    for resource in context.resources {
-        if removes_content(resource) {
-            let above = resource.kind.properties().identity();
-            if let Some((earlier, path)) = created.iter().find(|(_, path)| path.is_below(&above)) {
-                problems.add_problem(
-                    Rule::PathConflict,
-                    resource,
-                    format!("removes {}, which `{}` creates for the image", path.name(), earlier.name),
-                    "remove less, or give the other resource `scope: build`",
-                );
-            }
+    let created: Vec<&Act<'_>> = context.acts.iter().filter(|act| creates_path(act)).collect();
+    for (index, resource) in context.resources.iter().enumerate() {
+        let ResourceKind::Directory(it) = &resource.kind else { continue };
+        if matches!(it.state, DirectoryState::Present { .. }) {
+            continue;
         }
-        if resource.scope != Scope::Build {
-            created.extend(list_created_paths(resource).map(|path| (resource, path)));
+        let above = resource.kind.properties().identity();
+        let mut earlier = created.iter().take_while(|act| act.index < index);
+        if let Some(act) = earlier.find(|act| act.identity.is_below(&above)) {
+            problems.add_problem(
+                Rule::PathConflict,
+                resource,
+                format!(
+                    "removes {}, which `{}` creates for the image",
+                    act.identity.name(),
+                    act.resource.name
+                ),
+                "remove less, or give the other resource `scope: build`",
+            );
         }
     }
 }
 
-fn removes_content(resource: &Resource) -> bool {
-    matches!(&resource.kind, ResourceKind::Directory(it) if !matches!(it.state, DirectoryState::Present { .. }))
-}
-
-/// Paths that the resource creates for as long as it lives: not its download.
-fn list_created_paths(resource: &Resource) -> impl Iterator<Item = Identity> {
-    let effects = resource.kind.effects().into_iter();
-    let lasting = effects.filter(|effect| !effect.is_download && !effect.kind.properties().is_absent());
-    lasting.map(|effect| effect.kind.properties().identity()).filter(Identity::is_path)
+/// Whether it makes a path that stays for the image: downloads and what only the build needs do not.
+fn creates_path(act: &Act<'_>) -> bool {
+    let lasts = act.resource.scope != Scope::Build && !act.effect.is_download;
+    lasts && act.identity.is_path() && !act.is_absent()
 }

@@ -8,22 +8,19 @@ use super::{Context, Problems};
 
 /// The engine makes directories above a `directory` and above its own downloads only.
 pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for (index, resource) in context.resources.iter().enumerate() {
-        for effect in resource.kind.effects() {
-            let properties = effect.kind.properties();
-            let identity = properties.identity();
-            if !identity.is_path() || properties.is_absent() || effect.creates_parents {
-                continue;
-            }
-            let Some(parent) = paths::parent_path(identity.name()) else { continue };
-            if !context.history.exists_before(&parent, index) {
-                problems.add_problem(
-                    Rule::ParentDirectoryMissing,
-                    resource,
-                    format!("puts {} into {parent}, which does not exist at that point", identity.name()),
-                    "add a `directory` resource for it before this one, with its access control",
-                );
-            }
+    for act in context.acts {
+        let name = act.identity.name();
+        if !act.identity.is_path() || act.is_absent() || act.effect.creates_parents {
+            continue;
+        }
+        let Some(parent) = paths::parent_path(name) else { continue };
+        if !context.history.exists_before(&parent, act.index) {
+            problems.add_problem(
+                Rule::ParentDirectoryMissing,
+                act.resource,
+                format!("puts {name} into {parent}, which does not exist at that point"),
+                "add a `directory` resource for it before this one, with its access control",
+            );
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Properties that do not fit together, and descriptors.
 
+use std::collections::BTreeMap;
+
 use crate::model::resource::{RegistryData, ResourceKind};
 
 use super::super::rule::Rule;
@@ -7,9 +9,12 @@ use super::super::sddl;
 use super::{Context, Problems};
 
 pub(super) fn check_descriptors(context: &Context<'_>, problems: &mut Problems<'_>) {
+    // Some fifty resources share few descriptors.
+    let mut faults = BTreeMap::new();
     for resource in context.resources {
         let Some((text, object)) = resource.kind.properties().descriptor() else { continue };
-        if let Err(fault) = sddl::parse_sddl(text, object) {
+        let fault = faults.entry((text, object)).or_insert_with(|| sddl::parse_sddl(text, object).err());
+        if let Some(fault) = fault {
             let message = format!("the security descriptor is not in canonical form: {fault}");
             let remedy =
                 "write it as Windows prints it, such as `O:BAG:SYD:PAI(A;OICI;FA;;;SY)` for a directory";

@@ -58,7 +58,7 @@ pub trait ResourceType {
 }
 
 /// An object with a security descriptor. A file's entries have no inheritance flags.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SecuredObject {
     Directory,
     File,

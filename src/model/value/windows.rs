@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::is_digits;
-use crate::model::paths::{find_fault, normalize_path};
+use crate::model::paths::find_fault;
 use crate::text_value;
 
 text_value!(
@@ -74,14 +74,6 @@ text_value!(
     |text| text.len() % 2 == 0 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
     "hexadecimal: expected two digits for each byte, such as `00ff`"
 );
-
-impl WindowsPath {
-    /// With backslashes only, and none at the end but a drive's.
-    #[must_use]
-    pub fn normalize(&self) -> String {
-        normalize_path(self)
-    }
-}
 
 impl Ports {
     /// The first and the last one.

@@ -59,7 +59,7 @@ impl Index {
             let source = format!("packer/targets/{name}/target.json");
             self.add("target", &name, vec![target.title.clone()], &source);
         }
-        for group in catalog.load_contents()?.groups {
+        for group in &catalog.load_contents()?.groups {
             self.add("group of components", &group.name, vec![group.reason.clone()], &group.source);
         }
         for check in catalog.load_cluster_index()?.checks {

@@ -2,17 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use imagegen::machine::{Machine, Placed};
+use imagegen::model::resource::Identity;
 use serde_json::{Map, Value, json};
 
-use crate::model::resource::Identity;
-
-use super::state::{Machine, Placed};
-
 /// Something that is not the same on both machines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The resource type, or `machine`.
     pub kind: String,
@@ -20,17 +15,11 @@ pub struct Difference {
     pub name: String,
     /// Empty where the whole thing is on one machine only, or of another type.
     pub property: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<Value>,
 }
 
 /// All differences: of the machines, then by identity. The origin of a thing is ignored.
-///
-/// # Panics
-/// Never: a machine is plain data, which always becomes JSON.
-#[must_use]
 pub fn compare_machines(predicted: &Machine, actual: &Machine) -> Vec<Difference> {
     let mut differences =
         compare_properties("machine", "", &collect_properties(predicted), &collect_properties(actual));
