@@ -285,6 +285,15 @@ impl Catalog {
         self.tree.get(path).and_then(|bytes| std::str::from_utf8(bytes).ok()).ok_or_else(missing)
     }
 
+    /// SHA-256 of a file of the catalog.
+    ///
+    /// # Errors
+    /// No such file.
+    pub fn digest_file(&self, path: &str) -> Result<String, CatalogError> {
+        let missing = || CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() };
+        self.tree.digest(path).ok_or_else(missing)
+    }
+
     /// Paths directly inside a folder of the catalog, sorted.
     #[must_use]
     pub fn files_in(&self, folder: &str) -> Vec<String> {

@@ -102,8 +102,11 @@ pub fn load_target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
         return Err(RenderError::UnknownTarget { name: name.to_owned(), suggestion });
     }
     let path = format!("targets/{name}/target.json");
+    let releases = format!("targets/{name}/windows.json");
+    let digests = [&path, &releases].map(|path| packer.digest(path));
     let mut target: Target = packer.read_json(&path)?.ok_or(RenderError::Missing(path))?;
-    let file: Option<TargetReleases> = packer.read_json(&format!("targets/{name}/windows.json"))?;
+    let file: Option<TargetReleases> = packer.read_json(&releases)?;
+    target.digest = sha256_hex(&json::to_bytes(&digests));
     target.releases = file.map(|file| file.releases).unwrap_or_default();
     target.record = packer.read_json(&format!("targets/{name}/record.json"))?.unwrap_or_default();
     Ok(target)

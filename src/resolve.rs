@@ -19,7 +19,7 @@ mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::catalog::{Catalog, CatalogError};
+use crate::catalog::{Catalog, CatalogError, TABLES};
 use crate::diagnostic::{Finding, Result};
 use crate::embedded::sha256_hex;
 use crate::model::json;
@@ -268,7 +268,8 @@ fn format_unpinned(artifact: &PlannedArtifact) -> String {
     )
 }
 
-/// SHA-256 over all entries of the catalog that the plan was made from.
+/// SHA-256 over all entries of the catalog that the plan was made from. Whole files count by their digests, which
+/// for built-in ones are known since the program was built.
 fn digest_inputs(
     catalog: &Catalog,
     target: &Target,
@@ -278,12 +279,12 @@ fn digest_inputs(
     groups: &[PlannedGroup],
     surroundings: &Surroundings,
 ) -> Result<String, CatalogError> {
-    let mut bytes = json::to_bytes(&(target, line, windows, network, groups));
+    let windows = format!("windows/{}.json", windows.release);
+    let files = TABLES.into_iter().chain([windows.as_str()]);
+    let files = files.map(|path| catalog.digest_file(path)).collect::<Result<Vec<String>, _>>()?;
+    let mut bytes = json::to_bytes(&(&target.digest, line, network, groups, files));
     if !surroundings.own_files.is_empty() {
         bytes.extend(json::to_bytes(&surroundings.own_files));
-    }
-    for table in crate::catalog::TABLES {
-        bytes.extend_from_slice(catalog.read_text(table)?.as_bytes());
     }
     Ok(sha256_hex(&bytes))
 }

@@ -97,6 +97,10 @@ impl Machine {
 
     fn put_directory(&mut self, path: &str, origin: &Origin) {
         let identity = Identity::from_path(&["path"], path);
+        // Nearly all are there: putting them again would change nothing.
+        if self.resources.get(&identity).is_some_and(|known| is_standing_directory(known, origin)) {
+            return;
+        }
         let path = path.parse().expect("what lies above a path is a path");
         let directory = Directory { path, state: DirectoryState::Present { sddl: None } };
         self.put_resource(identity, &ResourceKind::Directory(directory), origin);
@@ -128,6 +132,16 @@ impl Machine {
             (None, Ensure::Absent) | (Some(_), Ensure::Present) => {}
         }
     }
+}
+
+/// Whether a directory that is there stays as it is when this origin asks for it: the image adopts what the build made.
+fn is_standing_directory(known: &Placed, origin: &Origin) -> bool {
+    let is_adopted = known.origin.scope == Scope::Build && origin.scope != Scope::Build;
+    let is_present = matches!(
+        &known.kind,
+        ResourceKind::Directory(Directory { state: DirectoryState::Present { .. }, .. })
+    );
+    is_present && !is_adopted
 }
 
 /// Whether a resource changes a thing that is there instead of replacing it.

@@ -48,6 +48,10 @@ pub struct Target {
     #[serde(default, skip)]
     #[schemars(skip)]
     pub record: TargetRecord,
+    /// SHA-256 over the digests of `target.json` and `windows.json`.
+    #[serde(default, skip)]
+    #[schemars(skip)]
+    pub digest: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
