@@ -41,16 +41,13 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<TargetNote>,
     /// `windows.json`: Windows release → what a build of it starts from.
-    #[serde(default, skip_deserializing, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(skip)]
+    #[serde(skip)]
     pub releases: BTreeMap<String, Vec<ReleaseSource>>,
     /// `record.json` of the folder: what was proved of the target.
-    #[serde(default, skip)]
-    #[schemars(skip)]
+    #[serde(skip)]
     pub record: TargetRecord,
     /// SHA-256 over the digests of `target.json` and `windows.json`.
-    #[serde(default, skip)]
-    #[schemars(skip)]
+    #[serde(skip)]
     pub digest: String,
 }
 
