@@ -186,8 +186,8 @@ pub fn resolve_updated_plan(
         return Err(InputError {
             message: "the selection names no target".to_owned(),
             remedy: Some(format!(
-                "add `--target {}`, or `\"target\"` to imagegen.json",
-                trees.packer.list_folders("targets").join("` or `--target ")
+                "add `--target NAME` or `\"target\"` in imagegen.json, or run `imagegen init`; the targets are {}",
+                trees.packer.list_folders("targets").join(", ")
             )),
         }
         .into());

@@ -163,7 +163,7 @@ fn init_writes_a_definition_that_plans() {
 
 #[test]
 fn init_without_a_terminal_needs_a_target() {
-    Test::new().line("init").fails(3, &["there is no terminal to ask", "--target azure"]);
+    Test::new().line("init").fails(3, &["there is no terminal to ask", "--target NAME", "azure"]);
     Test::new().line("init --target azur").fails(3, &["did you mean `azure`?"]);
     Test::new().line("init --target host --k8s 1.36 --windows 2016").fails(3, &["2016"]);
     let plain = Test::new();
@@ -196,12 +196,19 @@ fn every_verb_has_a_manual_page() {
     assert!(!pages.keys().any(|page| page.contains("-help")));
 }
 
+/// An empty matrix would build nothing, and succeed.
+#[test]
+fn images_that_nobody_defined_are_no_empty_list() {
+    Test::new().line("list images").fails(3, &["imagegen.json is missing", "imagegen init"]);
+    Test::new().file("d/note.txt", "x").line("list images --config d").fails(3, &["d is missing or has no"]);
+}
+
 #[test]
 fn flags_of_every_verb_have_environment_variables() {
     let test = several().env("IMAGEGEN_FORMAT", "json");
     let rows: Value = serde_json::from_str(&test.line("list images").succeeds().stdout).expect("JSON");
     assert_eq!(rows[0]["name"], "new");
-    let listed = |name: &str, value: &str| Test::new().env(name, value).line("list images");
+    let listed = |name: &str, value: &str| several().env(name, value).line("list images");
     listed("IMAGEGEN_FORMAT", "yaml").fails(3, &["yaml"]);
     listed("IMAGEGEN_VERBOSE", "1").succeeds();
     listed("IMAGEGEN_QUIET", "true").succeeds();

@@ -72,7 +72,14 @@ fn shorten_path(path: &Path) -> String {
 
 pub(in crate::io) fn file_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
-    move |source| FileError { action, path, source }
+    move |source| FileError { action, path, source: strip_temporary_path(source) }
+}
+
+/// The system's error alone: `tempfile` adds the path of its file, which says nothing to a reader.
+fn strip_temporary_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|outer| outer.source());
+    let code = inner.and_then(|inner| inner.downcast_ref()).and_then(io::Error::raw_os_error);
+    code.map_or(error, io::Error::from_raw_os_error)
 }
 
 /// A small file below a folder, which neither its name nor a link leaves; none where there is none.

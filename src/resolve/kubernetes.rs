@@ -86,7 +86,10 @@ fn find_newest_line(catalog: &Catalog) -> Result<KubernetesLine> {
 
 fn refuse_version(catalog: &Catalog, asked: &str) -> Error {
     let minors: Vec<String> = catalog.kubernetes_minors().iter().map(ToString::to_string).collect();
-    let near = find_closest_name(asked, minors.iter().map(String::as_str).chain(["stable"]));
+    // The nearest number is rarely the one that was meant.
+    let is_number = asked.starts_with(|first: char| first.is_ascii_digit());
+    let names = if is_number { &[] } else { minors.as_slice() };
+    let near = find_closest_name(asked, names.iter().map(String::as_str).chain(["stable"]));
     let instead = match (near, minors.first(), minors.last()) {
         (Some(near), ..) => format!("did you mean `--k8s {near}`?"),
         (None, Some(first), Some(last)) => {

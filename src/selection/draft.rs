@@ -39,11 +39,9 @@ pub fn draft_definition(
         None if asks => ask_target(&targets, trees, printer)?,
         None => {
             let message = "there is no terminal to ask for the target";
-            return Err(InputError::new(
-                message,
-                format!("add `--target {}`", targets.join("` or `--target ")),
-            )
-            .into());
+            return Err(
+                InputError::new(message, format!("add `--target NAME`: {}", targets.join(", "))).into()
+            );
         }
     };
     let question = |name: &str, given: Option<&str>, default: &str| match given {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::catalog::Catalog;
 use crate::cli::ListWhat;
-use crate::diagnostic::Result;
+use crate::diagnostic::{InputError, Result};
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
 use crate::render;
@@ -162,7 +162,14 @@ fn list_steps(trees: &Trees) -> Result<Rows> {
 
 /// What a pipeline needs to build each image by itself.
 fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
-    let rows = list_images(config)?.into_iter().map(|image| {
+    let images = list_images(config)?;
+    // A pipeline whose matrix is empty would build nothing, and succeed.
+    if images.is_empty() {
+        let place = config.map_or_else(|| "imagegen.json".to_owned(), |path| path.display().to_string());
+        let message = format!("no image is defined: {place} is missing or has no image definition");
+        return Err(InputError::new(message, "run `imagegen init`, or add `--config FILE`").into());
+    }
+    let rows = images.into_iter().map(|image| {
         let definition = &image.definition;
         let value = json!({
             "name": image.name, "config": image.config(), "target": definition.target,
