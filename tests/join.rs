@@ -15,6 +15,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::support::Test;
+use crate::support::targets::executed_versions;
 use cluster::Cluster;
 use mirror::Mirror;
 use mistakes::{Found, MISTAKES, Made, Mistake};
@@ -408,7 +409,7 @@ fn payload(test: &Test, selection: &str) -> PathBuf {
         return test.folder.join("o/payload.zip");
     }
     let write = |name: &str, text: &str| std::fs::write(test.folder.join(name), text).unwrap();
-    write("imagegen.json", r#"{"packer": {"version": "1.12.0", "plugins": {"azure": "1.4.5"}}}"#);
+    write("imagegen.json", &executed_versions("azure"));
     write(
         "report.json",
         r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 1, "failed": 0, "resources": []}"#,
