@@ -170,7 +170,8 @@ fn a_kubernetes_line_is_its_file_and_entries_of_the_programs() {
     assert!(test.prints(&format!("list kubernetes {OWN}")).contains("1.38.0"));
     let plan = test.prints(&format!("plan --target azure --k8s stable {OWN}"));
     assert!(plan.contains("Kubernetes 1.38.0") && !plan.contains("not surveyed"), "{plan}");
-    let explained = test.prints(&format!("explain kubelet --target azure --k8s 1.38 {OWN}"));
+    // The archive of the node is chosen, because only one of its single programs is pinned.
+    let explained = test.prints(&format!("explain kubernetes-node --target azure --k8s 1.38 {OWN}"));
     for part in [
         "in this plan: 1.38.0 (",
         "/release/v1.38.0/bin/windows/amd64/kubelet.exe\n",

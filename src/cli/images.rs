@@ -32,47 +32,25 @@ pub trait ImageVerb: Clone {
     fn image_fields(&mut self) -> ImageFields<'_>;
 }
 
-impl ImageVerb for BuildArgs {
-    fn image_fields(&mut self) -> ImageFields<'_> {
-        let out = Some(&mut self.workspace.out);
-        ImageFields {
-            images: &mut self.images,
-            selection: &mut self.selection,
-            lock: &mut self.lock.lock,
-            out,
-        }
-    }
+/// The fields of each verb: where it has its lockfile, and its workspace if it writes one.
+macro_rules! image_verbs {
+    ($($verb:ty: $($lock:ident).+ $(, $($out:ident).+)?;)+) => {
+        $(
+            impl ImageVerb for $verb {
+                fn image_fields(&mut self) -> ImageFields<'_> {
+                    let out = [$(&mut self.$($out).+)?].into_iter().next();
+                    let lock = &mut self.$($lock).+;
+                    ImageFields { images: &mut self.images, selection: &mut self.selection, lock, out }
+                }
+            }
+        )+
+    };
 }
 
-impl ImageVerb for RenderArgs {
-    fn image_fields(&mut self) -> ImageFields<'_> {
-        let out = Some(&mut self.workspace.out);
-        ImageFields {
-            images: &mut self.images,
-            selection: &mut self.selection,
-            lock: &mut self.lock.lock,
-            out,
-        }
-    }
-}
-
-impl ImageVerb for PlanArgs {
-    fn image_fields(&mut self) -> ImageFields<'_> {
-        let lock = &mut self.lock.lock;
-        ImageFields { images: &mut self.images, selection: &mut self.selection, lock, out: None }
-    }
-}
-
-impl ImageVerb for LockArgs {
-    fn image_fields(&mut self) -> ImageFields<'_> {
-        let lock = &mut self.lock;
-        ImageFields { images: &mut self.images, selection: &mut self.selection, lock, out: None }
-    }
-}
-
-impl ImageVerb for OnlineArgs {
-    fn image_fields(&mut self) -> ImageFields<'_> {
-        let lock = &mut self.lock.lock;
-        ImageFields { images: &mut self.images, selection: &mut self.selection, lock, out: None }
-    }
+image_verbs! {
+    BuildArgs: lock.lock, workspace.out;
+    RenderArgs: lock.lock, workspace.out;
+    PlanArgs: lock.lock;
+    LockArgs: lock;
+    OnlineArgs: lock.lock;
 }

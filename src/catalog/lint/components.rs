@@ -58,7 +58,7 @@ fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Compon
     for pin in &component.pins {
         let digits = pin.digest.as_str();
         if digits.bytes().all(|digit| digits.starts_with(char::from(digit))) {
-            let message = format!("{}: one digit over and over is no digest of a file", pin.version);
+            let message = format!("{}: a repeated digit is not the digest of a file", pin.version);
             report.add_error("invented-digest", path, message);
         }
         for weaker in &component.pins {
