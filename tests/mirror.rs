@@ -77,7 +77,8 @@ fn declared_proofs_that_were_not_asked_for_are_named() {
     let lock = site.succeeds(&format!("lock {NEW}")).stdout;
     assert!(lock.contains("`--prove` asks for these declared proofs, too:"), "{lock}");
     assert!(!lock.contains(declared), "it was proven since nobody pins it: {lock}");
-    let said = site.run("verify imagegen.lock.json").stdout;
+    let locked = crate::support::Test::new().file("l.json", &site.home.text("imagegen.lock.json"));
+    let said = locked.line("verify l.json").run().stdout;
     assert!(
         said.contains("not asked for: ") && !said.contains(&format!("not asked for: {declared}")),
         "{said}"

@@ -100,9 +100,9 @@ fn define(role: Role, host: &str, digest: &str, build: &str) -> Option<(Value, &
         }
         Role::GuestScript => (
             json!({"overrides": {"scripts/engine/Tools.ps1": {"sha256": digest}}}),
-            "its code is not this program's own",
+            "its code is not imagegen's",
         ),
-        Role::OwnFile => (json!({"steps": ["steps"]}), "905-own.json: its code is not this program's own"),
+        Role::OwnFile => (json!({"steps": ["steps"]}), "905-own.json: its code is not imagegen's"),
         // Signers' certificates are those of the policy's own rule `signedScripts`.
         Role::Certificate => return None,
     })
@@ -143,7 +143,7 @@ fn describe(party: Party, role: Role) -> Cell {
         Party::Environment => describe_environment(role),
         Party::Catalog => match role {
             Role::Artifact | Role::ContainerImage | Role::BuildTool => {
-                let said = "--manifests: its code is not this program's own";
+                let said = "--manifests: its code is not imagegen's";
                 Cell::Refused(Claim { flags: "--manifests CATALOG".to_owned(), said, ..Claim::default() })
             }
             Role::Update | Role::VolumePlugin | Role::Medium | Role::OwnFile | Role::GuestScript => {
@@ -227,9 +227,9 @@ fn describe_flags(role: Role, said: &'static str) -> Cell {
 
 fn describe_environment(role: Role) -> Cell {
     let (environment, said) = match role {
-        Role::OwnFile => (("IMAGEGEN_STEPS", "steps"), "its code is not this program's own"),
+        Role::OwnFile => (("IMAGEGEN_STEPS", "steps"), "its code is not imagegen's"),
         Role::Artifact => {
-            (("IMAGEGEN_COMPONENT_FILES", "components"), "own.json: its code is not this program's own")
+            (("IMAGEGEN_COMPONENT_FILES", "components"), "own.json: its code is not imagegen's")
         }
         Role::BaseImage => (("PKR_VAR_image_version", "latest"), "PKR_VAR_image_version"),
         Role::Medium => {
