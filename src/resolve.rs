@@ -26,6 +26,7 @@ use crate::model::json;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, Warning};
 use crate::model::pod_network::PodNetwork;
+use crate::model::rules::Rule;
 use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::target::Target;
@@ -97,7 +98,7 @@ pub fn resolve_selection(
     )?;
     warnings.extend(delivery::check_delivery(delivery, &target, selection, &groups, &mut refusals));
     add_components(&mut situation, &groups, selection, &mut refusals);
-    check_rules(catalog, &situation, &mut refusals)?;
+    warnings.extend(check_rules(catalog, &situation, &mut refusals)?);
     refusal::drop_consequences(&line, runtime, &mut refusals);
     let pause = choices::choose_pause_image(&line, &windows, selection, &mut refusals);
     let images = images::plan_images(catalog, &pause, delivery, selection, &mut warnings)?;
@@ -226,19 +227,31 @@ fn complete_selection(
     }
 }
 
-fn check_rules(catalog: &Catalog, situation: &Situation, refusals: &mut Vec<Finding>) -> Result<()> {
-    for rule in catalog.load_rules()?.refusals {
+/// Adds what the rules of the catalog refuse, and returns what they warn of.
+fn check_rules(
+    catalog: &Catalog,
+    situation: &Situation,
+    refusals: &mut Vec<Finding>,
+) -> Result<Vec<Warning>> {
+    let rules = catalog.load_rules()?;
+    let applies = |rule: &Rule| {
         let components = rule.components.iter().all(|(name, range)| {
             situation.components.get(name.as_str()).is_some_and(|version| range.contains(version))
         });
-        if situation.holds(&rule.when) && components {
-            refusals.retain(|refusal| {
-                refusal.code != "component-range" || !rule.components.contains_key(refusal.subject.as_str())
-            });
-            refusals.push(Finding::new(&rule.id, rule.reason, rule.instead).with_source(&rule.source));
-        }
+        components && situation.holds(&rule.when)
+    };
+    for rule in rules.refusals.into_iter().filter(applies) {
+        refusals.retain(|refusal| {
+            refusal.code != "component-range" || !rule.components.contains_key(refusal.subject.as_str())
+        });
+        refusals.push(Finding::new(&rule.id, rule.reason, rule.instead).with_source(&rule.source));
     }
-    Ok(())
+    let warn = |rule: Rule| {
+        let subject =
+            rule.components.keys().next().map_or_else(|| "kubernetes".to_owned(), ToString::to_string);
+        Warning { id: rule.id, subject, message: format!("{}; {}", rule.reason, rule.instead) }
+    };
+    Ok(rules.warnings.into_iter().filter(applies).map(warn).collect())
 }
 
 fn warn_unpinned(groups: &[PlannedGroup]) -> Vec<Warning> {

@@ -168,3 +168,14 @@ fn old_kubelets_are_built_with_every_flaw_named() {
     let new = Test::new().line("plan --target azure --k8s 1.36.4 --format json").succeeds().stdout;
     assert!(!new.contains("security-floor"));
 }
+
+#[test]
+fn a_flaw_that_a_rule_knows_is_a_warning_of_its_releases_only() {
+    let plan =
+        |version: &str| Test::new().line("plan --target azure").args(["--k8s", version]).succeeds().stdout;
+    let flawed = plan("1.31.0");
+    assert!(flawed.contains("kubelet 1.31.0 does not start again"), "{flawed}");
+    assert!(!plan("1.31.1").contains("does not start again"));
+    let explained = Test::new().line("explain kubelet-socket-left").succeeds().stdout;
+    assert!(explained.contains("warning: kubelet 1.31.0"), "{explained}");
+}

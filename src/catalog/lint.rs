@@ -57,7 +57,7 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
     }
     match catalog.load_rules() {
         Ok(rules) => {
-            for rule in &rules.refusals {
+            for rule in rules.refusals.iter().chain(&rules.warnings) {
                 for component in rule.components.keys() {
                     check_reference(&mut report, "rules.json", &rule.id, component);
                 }

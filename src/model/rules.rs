@@ -10,25 +10,28 @@ use super::step::When;
 use super::value::ComponentName;
 use super::version::VersionRange;
 
-/// `manifests/rules.json`: combinations that cannot work, and why.
+/// `manifests/rules.json`: combinations that cannot work, or work with a flaw, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Rules {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    pub refusals: Vec<RefusalRule>,
+    pub refusals: Vec<Rule>,
+    /// Combinations that are built, with a warning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Rule>,
 }
 
-/// A combination is refused where `when` and every component's range hold.
+/// A rule applies where `when` and every component's range hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct RefusalRule {
+pub struct Rule {
     pub id: String,
     #[serde(default, skip_serializing_if = "When::is_empty")]
     pub when: When,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub components: BTreeMap<ComponentName, VersionRange>,
-    /// Why it cannot work.
+    /// Why it cannot work, or what does not work.
     pub reason: String,
     /// The nearest good choice, as an imperative.
     pub instead: String,

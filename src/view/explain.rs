@@ -200,8 +200,10 @@ impl Index {
     }
 
     fn add_rules(&mut self, trees: &Trees) -> Result<()> {
-        for rule in trees.catalog.load_rules()?.refusals {
-            let lines = vec![format!("refused: {}", rule.reason), rule.instead];
+        let rules = trees.catalog.load_rules()?;
+        let refusals = rules.refusals.into_iter().map(|rule| ("refused", rule));
+        for (verdict, rule) in refusals.chain(rules.warnings.into_iter().map(|rule| ("warning", rule))) {
+            let lines = vec![format!("{verdict}: {}", rule.reason), rule.instead];
             self.add("rule", &rule.id, lines, &rule.source);
         }
         Ok(())

@@ -184,13 +184,14 @@ fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
     Ok(rows.collect())
 }
 
-/// Refusals of the catalog, then the codes of errors and warnings, and the rules of the machine model.
+/// Rules of the catalog, then the codes of errors and warnings, and the rules of the machine model.
 fn list_rules(trees: &Trees) -> Result<Rows> {
     let row = |kind: &str, name: &str, text: &str| {
         (json!({ "name": name, "kind": kind, "text": text }), format!("{name:<28} {text}"))
     };
-    let refusals = trees.catalog.load_rules()?.refusals.into_iter();
-    let mut rows: Rows = refusals.map(|rule| row("rule", &rule.id, &rule.reason)).collect();
+    let rules = trees.catalog.load_rules()?;
+    let of_catalog = rules.refusals.into_iter().chain(rules.warnings);
+    let mut rows: Rows = of_catalog.map(|rule| row("rule", &rule.id, &rule.reason)).collect();
     let is_rule = |kind: &str| ["error", "refusal", "warning", "rule"].iter().any(|word| kind.contains(word));
     for (kind, names) in read_words().into_iter().filter(|(kind, _)| is_rule(kind)) {
         rows.extend(names.iter().map(|(name, meaning)| row(&kind, name, meaning)));
