@@ -144,10 +144,10 @@ fn format_row(row: &Value) -> String {
 }
 
 #[test]
-fn every_image_target_tells_of_the_windows_licence() {
+fn every_image_target_tells_of_the_windows_license() {
     for target in all_targets().iter().filter(|target| target.image().is_some()) {
-        let tells = target.notes.iter().any(|note| note.text.contains("licence"));
-        assert!(tells, "{}: no note tells of the licence of Windows", target.name);
+        let tells = target.notes.iter().any(|note| note.text.contains("license"));
+        assert!(tells, "{}: no note tells of the license of Windows", target.name);
         let test =
             Test::new().line(&format!("build --target {} --k8s 1.36.4 --no-bake --out o", target.name));
         test.succeeds();

@@ -37,7 +37,7 @@ pub struct Target {
     pub kind: TargetKind,
     pub selectors: Vec<Selector>,
     pub variables: Vec<Variable>,
-    /// What a user of the target has to know: licences, and what the platform does to a clone.
+    /// What a user of the target has to know: licenses, and what the platform does to a clone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<TargetNote>,
     /// `windows.json`: Windows release → what a build of it starts from.

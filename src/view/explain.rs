@@ -113,7 +113,7 @@ impl Index {
     fn add_components(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
         for name in trees.catalog.component_names() {
             let component = trees.catalog.load_component(&name)?;
-            let mut lines = vec![component.summary.clone(), format!("licence: {}", component.license)];
+            let mut lines = vec![component.summary.clone(), format!("license: {}", component.license)];
             let choice = component.find_choice(plan.line.minor);
             if let Some(choice) = choice {
                 lines.push(format!(

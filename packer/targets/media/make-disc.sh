@@ -65,7 +65,7 @@ refuse_evaluation() {
     edition=$(wimlib-imagex info "$image" "$1" | sed -n 's/^Edition ID: *//p')
     case $edition in
     *Eval*) grep -q '"evaluation": *true' "$here/imagegen.lock.json" ||
-        fail "image $1 of $iso is the evaluation edition $edition: take the media of your licence, or build with --var evaluation=true for tests of your own" 3 ;;
+        fail "image $1 of $iso is the evaluation edition $edition: take the media of your license, or build with --var evaluation=true for tests of your own" 3 ;;
     esac
 }
 
