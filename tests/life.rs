@@ -208,7 +208,9 @@ fn find_build_leftovers(_: &Life, node: &Node) -> Vec<String> {
             .find_map(|name| it["properties"][name].as_str().map(str::to_lowercase))
     };
     let mut found = Vec::new();
-    for (at, resource) in node.resources.iter().enumerate().filter(|(_, it)| it["scope"] == "build") {
+    // An assertion changes nothing.
+    let is_made = |it: &Value| it["scope"] == "build" && it["type"] != "assertion";
+    for (at, resource) in node.resources.iter().enumerate().filter(|(_, it)| is_made(it)) {
         let own = identity(resource).expect("an identity");
         let taken = node.resources[at + 1..].iter().any(|later| {
             let other = identity(later).unwrap_or_default();

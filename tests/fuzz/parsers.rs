@@ -167,7 +167,7 @@ pub const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "manifests",
-        files: &["src/model/version.rs", "src/model/upstream.rs"],
+        files: &["src/model/version.rs", "src/model/upstream.rs", "src/model/resource/desired.rs"],
         least: 60,
         seeds: || {
             ["components/containerd.json", "windows/2022.json", "../packer/targets/azure/target.json"]

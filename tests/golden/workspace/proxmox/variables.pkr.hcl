@@ -3,8 +3,8 @@ variable "proxmox_url" {
   description = "URL of the API of Proxmox VE."
 
   validation {
-    condition     = can(regex("^https?://[^\\s]+/api2/json$", var.proxmox_url))
-    error_message = "The proxmox_url must match ^https?://[^\\s]+/api2/json$."
+    condition     = can(regex("^(https://[^\\s]+|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:[0-9]+)?)/api2/json$", var.proxmox_url))
+    error_message = "The proxmox_url must match ^(https://[^\\s]+|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:[0-9]+)?)/api2/json$."
   }
 }
 
