@@ -25,12 +25,12 @@ fn main() -> Outcome<()> {
         let folder = root.join(tree);
         writeln!(source, "static {}: &[EmbeddedFile] = &[", tree.to_uppercase())?;
         for path in list_files(&folder)? {
-            let file = folder.join(&path);
-            let file = file.to_str().ok_or("the path of the sources is not UTF-8")?;
-            let digest = format_sha256(&fs::read(file)?);
+            let digest = format_sha256(&fs::read(folder.join(&path))?);
+            // Not the whole path: the sources may be moved, and Cargo does not run this script again for that.
+            let file = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})", format!("/{tree}/{path}"));
             writeln!(
                 source,
-                "    EmbeddedFile {{ path: {path:?}, bytes: include_bytes!({file:?}), sha256: {digest:?} }},"
+                "    EmbeddedFile {{ path: {path:?}, bytes: include_bytes!({file}), sha256: {digest:?} }},"
             )?;
         }
         writeln!(source, "];")?;

@@ -1,19 +1,18 @@
 //! What a user sees on a terminal: no line is wider than it, and `-v` shows more.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
 use crate::support::{Test, golden, program, root};
 
-/// Runs a command on a terminal of this size, and what stands on its screen and scrolled off it. Each line that is
-/// wider than the terminal begins with `WIDE`.
-fn run_on_terminal(test: &Test, columns: usize) -> Option<String> {
+/// Runs a command on the terminal that a script of `tests/support` makes, whose own argument comes first.
+fn run_by_script(test: &Test, script: &str, argument: &str) -> Option<Output> {
     let python = program("python3")?;
     let command = test.command();
     let output = Command::new(python)
-        .arg(root().join("tests/support/terminal.py"))
-        .arg(columns.to_string())
+        .arg(root().join("tests/support").join(script))
+        .arg(argument)
         .arg(command.get_program())
         .args(command.get_args())
         .current_dir(&test.folder)
@@ -23,6 +22,13 @@ fn run_on_terminal(test: &Test, columns: usize) -> Option<String> {
         .output()
         .expect("python3 starts");
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(output)
+}
+
+/// What stands on the screen of a terminal of this size and scrolled off it. Each line that is wider than the terminal
+/// begins with `WIDE`.
+fn run_on_terminal(test: &Test, columns: usize) -> Option<String> {
+    let output = run_by_script(test, "terminal.py", &columns.to_string())?;
     Some(String::from_utf8(output.stdout).expect("UTF-8"))
 }
 
@@ -46,20 +52,7 @@ fn errors_and_tables_on_terminals_are_as_looked_at() {
 
 /// Runs a command on a terminal, where each question gets the next answer.
 fn answer_questions(test: &Test, answers: &[&str]) -> Option<(i32, String)> {
-    let python = program("python3")?;
-    let command = test.command();
-    let output = Command::new(python)
-        .arg(root().join("tests/support/answers.py"))
-        .arg(answers.join("|"))
-        .arg(command.get_program())
-        .args(command.get_args())
-        .current_dir(&test.folder)
-        .env_clear()
-        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
-        .env("TERM", "xterm")
-        .output()
-        .expect("python3 starts");
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = run_by_script(test, "answers.py", &answers.join("|"))?;
     Some((output.status.code().expect("code"), String::from_utf8(output.stdout).expect("UTF-8")))
 }
 

@@ -121,8 +121,9 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
         );
         record(LOCK, Err(ProofError::new("lock-unreviewed", message)));
     }
-    let writer = find_other_writer(folder)?;
-    match render_again(folder, &file, &lock, review.policy, trees) {
+    let values = read_values(folder)?;
+    let writer = find_other_writer(&values);
+    match render_again(folder, &values, &file, &lock, review.policy, trees) {
         Err(error) => record(LOCK, Err(ProofError::new("lock-refused", error.to_string()))),
         Ok((rendered, archive)) => {
             for (path, bytes) in &rendered.files {
@@ -162,15 +163,15 @@ fn compare<'a>(same: bool, good: &'a str, bad: &str) -> Result<&'a str, ProofErr
 /// workspace's own where these are the program's or signed as the policy demands.
 fn render_again(
     folder: &Path,
+    values: &BTreeMap<String, Value>,
     file: &str,
     lock: &Lock,
     policy: NamedPolicy<'_>,
     trees: &Trees,
 ) -> Result<(Workspace, Vec<String>)> {
     let unreviewed = Lock { not_admitted: None, ..lock.clone() };
-    let values = read_values(folder)?;
-    let build = environment::BuildEnvironment::read(folder, &values)?;
-    let values = build.complete_values(&values, lock, trees)?;
+    let build = environment::BuildEnvironment::read(folder, values)?;
+    let values = build.complete_values(values, lock, trees)?;
     let required = PolicyOfLock::Required;
     let (mut plan, policy) = resolve_lock_of_build(file, &unreviewed, &values, policy, required, trees)?;
     let preview = Lock::for_preview(&plan).not_admitted;
@@ -194,21 +195,18 @@ fn render_again(
 }
 
 /// What the tags of a workspace say of the program that wrote it, if it is another one than this.
-fn find_other_writer(folder: &Path) -> Result<Option<String>> {
+fn find_other_writer(values: &BTreeMap<String, Value>) -> Option<String> {
     let this = ProgramVersion::current();
-    let tags = read_values(folder)?.remove("image_tags").unwrap_or_default();
-    let (Some(version), Some(catalog)) =
-        (tags["imagegen-version"].as_str(), tags["imagegen-catalog"].as_str())
-    else {
-        return Ok(None);
-    };
-    let same = version == this.version && catalog == this.catalog;
-    let message = format!(
+    let tags = values.get("image_tags")?;
+    let (version, catalog) = (tags["imagegen-version"].as_str()?, tags["imagegen-catalog"].as_str()?);
+    if version == this.version && catalog == this.catalog {
+        return None;
+    }
+    Some(format!(
         "it differs from what the lockfile renders; its tags name imagegen {version} with the catalog {catalog}, and \
          this is imagegen {} with the catalog {}: verify it with the version that wrote it",
         this.version, this.catalog
-    );
-    Ok((!same).then_some(message))
+    ))
 }
 
 /// Values of the workspace's variables. Those of build-time variables are the user's: no lockfile has them.

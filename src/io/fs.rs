@@ -88,11 +88,9 @@ fn strip_temporary_path(error: io::Error) -> io::Error {
 /// It lies elsewhere, is no regular file or too large, or cannot be read.
 pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
     let refused = |reason: &str| file_error("reading", name)(invalid_input(reason));
-    if !name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+    let Some((folder, path)) = join_below(folder, name) else {
         return Err(refused("it must lie below the folder of the file that names it"));
-    }
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let path = folder.join(name);
+    };
     let real = match fs::canonicalize(&path) {
         Ok(real) => real,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -112,14 +110,18 @@ pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u
 /// by its name.
 #[must_use]
 pub fn is_below(folder: &Path, name: &Path) -> bool {
-    if !name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-        return false;
-    }
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    match (fs::canonicalize(folder), fs::canonicalize(folder.join(name))) {
+    let Some((folder, path)) = join_below(folder, name) else { return false };
+    match (fs::canonicalize(folder), fs::canonicalize(path)) {
         (Ok(folder), Ok(path)) => path.starts_with(folder),
         _ => true,
     }
+}
+
+/// A folder, and a path in it by its name alone; none if the name leaves the folder.
+fn join_below<'a>(folder: &'a Path, name: &Path) -> Option<(&'a Path, PathBuf)> {
+    let stays = name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    stays.then(|| (folder, folder.join(name)))
 }
 
 /// Largest file that is read whole: what people write, lists, manifests and signatures. Anything larger is read

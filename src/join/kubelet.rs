@@ -133,6 +133,7 @@ fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
     }
     None
 }
+
 /// Whether a text holds `%NAME%`: service control replaces it in the command line of a service.
 fn names_variable(text: &str) -> bool {
     let between: Vec<&str> = text.split('%').collect();

@@ -143,9 +143,8 @@ fn select_digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
     };
     let mut digests: Vec<PinnedDigest> = pins.iter().filter_map(pinned).collect();
     // Two records that contradict each other pin nothing.
-    let all = digests.clone();
     let is_contradicted = |pin: &PinnedDigest| {
-        all.iter().any(|it| it.digest.algorithm() == pin.digest.algorithm() && it.digest != pin.digest)
+        digests.iter().any(|it| it.digest.algorithm() == pin.digest.algorithm() && it.digest != pin.digest)
     };
     if digests.iter().any(is_contradicted) {
         return Vec::new();

@@ -163,15 +163,20 @@ fn compare_value(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool
         assert_eq!(found, None, "{wanted}");
         return;
     }
-    let data = match text(wanted, "kind") {
+    let data = registry_data(wine, wanted);
+    assert!(!is_compared("data") || found == Some(&data), "{wanted}: {found:?}");
+}
+
+/// Kind and data of a registry value as Wine prints them.
+fn registry_data(wine: &Wine, wanted: &Value) -> String {
+    match text(wanted, "kind") {
         "DWord" => format!("REG_DWORD 0x{:x}", wanted["data"].as_u64().unwrap()),
         "String" => format!("REG_SZ {}", wanted["data"].as_str().unwrap()),
         "ExpandString" => {
             format!("REG_EXPAND_SZ {}{}", wanted["data"].as_str().unwrap(), behind(wine, wanted))
         }
         other => panic!("{other}: nobody compares it ({wanted})"),
-    };
-    assert!(!is_compared("data") || found == Some(&data), "{wanted}: {found:?}");
+    }
 }
 
 fn compare_service(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) {
@@ -192,15 +197,7 @@ fn registry(wine: &Wine, predicted: &Value) {
     for entry in present(predicted, "registryValue") {
         let key = text(entry, "key");
         let values = seen.entry(key.to_owned()).or_insert_with(|| wine.values(key));
-        let expected = match text(entry, "kind") {
-            "DWord" => format!("REG_DWORD 0x{:x}", entry["data"].as_u64().unwrap()),
-            "String" => format!("REG_SZ {}", entry["data"].as_str().unwrap()),
-            "ExpandString" => {
-                format!("REG_EXPAND_SZ {}{}", entry["data"].as_str().unwrap(), behind(wine, entry))
-            }
-            other => panic!("{other}: nobody compares it ({entry})"),
-        };
-        assert_eq!(values.get(text(entry, "valueName")), Some(&expected), "{entry}");
+        assert_eq!(values.get(text(entry, "valueName")), Some(&registry_data(wine, entry)), "{entry}");
     }
     let values = wine.values(ENVIRONMENT);
     for entry in present(predicted, "environmentVariable") {
