@@ -5,5 +5,6 @@ mod compare;
 pub mod difference;
 mod fold;
 mod plan;
+mod rule;
 mod text;
 mod windows;

@@ -41,6 +41,7 @@ mod manifests;
 mod matrix;
 mod memory;
 mod mirror;
+mod model;
 mod own_content;
 mod packer;
 mod place;

@@ -1,5 +1,7 @@
 //! Files of the user: what imagegen did not write, or what was edited since, is neither replaced nor read without end.
 
+mod directory;
+
 use std::fs;
 
 use crate::support::{Test, files};

@@ -1,5 +1,7 @@
 //! The guest's scripts in a provider's hands: given out, signed by a throw-away authority, taken back.
 
+mod judge;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Cursor, Read as _};

@@ -1,5 +1,7 @@
 //! Values that a user gives: parsed where they enter, refused with the form that is expected.
 
+mod embedded;
+
 use crate::support::{Test, root};
 
 /// JSON files that are not templates.

@@ -100,6 +100,7 @@ fn names_are_matched_exactly() {
         ("end of a name", read(format!("{ours}  my-{NAME}\n"), NAME), "checksum-absent"),
         ("blank behind the name", read(format!("{ours}  {NAME} \n"), NAME), "checksum-absent"),
         ("three blanks", read(format!("{ours}   {NAME}\n"), NAME), "checksum-absent"),
+        ("escaped backslash", read(format!("\\{ours}  a\\\\b.exe\n"), "a\\b.exe"), "ok"),
         ("escape that is none", read(format!("\\{ours}  a\\x.exe\n"), NAME), "checksum-malformed"),
         ("file that lists itself too", read(format!("{other}  SHA256SUMS\n{ours}  {NAME}\n"), NAME), "ok"),
     ]);
@@ -143,6 +144,7 @@ fn layouts_of_windows_are_read() {
         ("wide digest for SHA-256", read(wrapped.as_bytes()), "checksum-algorithm"),
         ("certutil", read(certutil(&ours).as_bytes()), "ok"),
         ("certutil with blanks", read(certutil(&spaced).as_bytes()), "ok"),
+        ("certutil, old", read(certutil(&spaced).replace("of ", "of file ").as_bytes()), "ok"),
         (
             "certutil of SHA-1",
             read(certutil(&ours).replace("SHA256", "SHA1").as_bytes()),
@@ -178,6 +180,8 @@ fn files_that_prove_nothing_are_refused() {
         ("prefix", read(&format!("sha256:{ours}")), "checksum-malformed"),
         ("empty", read(""), "checksum-malformed"),
         ("blank", read("\r\n \r\n"), "checksum-malformed"),
+        ("only a comment", read("# nothing\n"), "checksum-malformed"),
+        ("text behind the digest", read(&format!("{ours}{ours}x")), "checksum-malformed"),
         ("prose", read("Not Found"), "checksum-malformed"),
         ("JSON", read(r#"{"message":"Not Found"}"#), "checksum-malformed"),
         ("web page", read(&format!("\n<!DOCTYPE html>\n<pre>{ours}  {NAME}</pre>")), "checksum-web-page"),
