@@ -13,7 +13,7 @@ use crate::diagnostic::{Classify, Error, ErrorClass, Result};
 use crate::fetch::{Fetched, Fetcher, Request};
 use crate::io::clock;
 use crate::lock::{Lock, PinnedPlan};
-use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::plan::{Plan, PlannedArtifact, format_unasked};
 use crate::model::policy::Policy;
 use crate::model::selection::ImageDefinition;
 use crate::model::value::FileDigest;
@@ -25,8 +25,8 @@ pub use network::{
     HeaderGrants, absolute_path, open_fetcher, open_store, request_artifact, request_user_files,
 };
 pub use prove::{
-    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, carried_name, reprove_artifact,
-    write_proofs,
+    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, carried_name, find_sidecar,
+    reprove_artifact, write_proofs,
 };
 pub use tools::{PlannedTools, ToolError, Tools, acquire_tools, check_own_packer, check_tools, plan_tools};
 
@@ -96,7 +96,25 @@ impl Acquirer<'_> {
         let pairs = artifacts.iter().zip(&files);
         let outcomes =
             pairs.map(|(artifact, fetched)| prove::prove_artifact(artifact, fetched, scope, trust));
-        collect_outcomes(outcomes.collect(), self.printer)
+        let verified = collect_outcomes(outcomes.collect(), self.printer)?;
+        self.print_open_proofs(&verified);
+        Ok(verified)
+    }
+
+    /// Declared proofs that were waived by name, and those that `--offline` did not ask for.
+    fn print_open_proofs(&self, verified: &[VerifiedArtifact]) {
+        for artifact in verified {
+            let (title, waived) = (artifact.artifact().title(), artifact.list_waived());
+            if !waived.is_empty() {
+                self.printer
+                    .print_note(&format!("{title}: missing, and waived by name: {}", waived.join(", ")));
+            }
+        }
+        print_unasked(
+            verified.iter().map(VerifiedArtifact::artifact),
+            "`--offline` asks for none",
+            self.printer,
+        );
     }
 
     /// # Errors
@@ -138,6 +156,18 @@ impl Acquirer<'_> {
         }
         let mut stated = prove::read_stated_digests(artifact, &request.headers, self.fetcher).into_iter();
         stated.find(|digest| store.find_object(digest).is_some())
+    }
+}
+
+/// Names declared signatures that were not asked for, in one line.
+pub fn print_unasked<'a>(
+    artifacts: impl Iterator<Item = &'a PlannedArtifact>,
+    reason: &str,
+    printer: &Printer,
+) {
+    let unasked = format_unasked(artifacts);
+    if !unasked.is_empty() {
+        printer.print_note(&format!("signatures that were not verified ({reason}): {}", unasked.join("; ")));
     }
 }
 
@@ -224,7 +254,7 @@ pub fn prove_plan(
     let plan = admitted.pinned().plan();
     let known = |artifact: &PlannedArtifact| earlier.iter().find(|known| known.artifact() == artifact);
     let open: Vec<&PlannedArtifact> = plan.artifacts().filter(|artifact| known(artifact).is_none()).collect();
-    let mut fresh = acquirer.prove_artifacts(&open, ProofScope::Bytes)?.into_iter();
+    let mut fresh = acquirer.prove_artifacts(&open, ProofScope::Signatures)?.into_iter();
     let artifacts: Vec<VerifiedArtifact> =
         plan.artifacts().filter_map(|artifact| known(artifact).cloned().or_else(|| fresh.next())).collect();
     let user_files = acquirer.fetch_user_files(&plan.selection)?;

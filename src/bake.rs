@@ -190,7 +190,7 @@ fn read_results(
     let Some(report) = report else {
         return Err(BakeError::Report("the machine sent none".to_owned()));
     };
-    let image = results::read_baked_image(proven.plan(), proven.lock(), folder, &report)?;
+    let image = results::read_baked_image(proven, folder, &report)?;
     fs::write_file(&folder.join("image.json"), crate::model::json::format_json(&image).as_bytes())?;
     Ok(image)
 }

@@ -167,6 +167,12 @@ impl Fetcher {
         &self.store
     }
 
+    /// Whether nothing may be asked for.
+    #[must_use]
+    pub fn is_offline(&self) -> bool {
+        self.http.is_offline()
+    }
+
     /// Fetches files, `jobs` at a time; outcomes in the order of the requests.
     pub fn fetch_all(
         &self,

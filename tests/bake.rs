@@ -60,6 +60,7 @@ fn the_image_is_what_this_run_made() {
     assert_eq!(image["builtBy"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(image["artifacts"][0]["id"], "/subscriptions/s/images/i");
     assert_eq!(image["checked"], 7);
+    assert_eq!(image["evidence"]["containerd"][0]["proof"], "pin", "{image:#}");
     // A result is not overwritten by the next build.
     test.fails(6, &["the result of a bake"]);
 }

@@ -29,15 +29,16 @@ use crate::verify::{ProofError, Proven, checksums, record_evidence};
 
 pub use bundles::{reprove_artifact, write_proofs};
 pub use error::ProveError;
-pub use sidecar::{SIDECAR, carried_name};
-use sidecar::{Sidecar, fetch_sidecar};
+pub use sidecar::{SIDECAR, carried_name, find_sidecar};
+use sidecar::{Sidecar, fetch_sidecar, is_stored};
 
-/// How much is asked for.
+/// What is asked for of an artifact that is pinned. Of one that nobody pinned, everything is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProofScope {
-    /// What the bytes themselves show: pins, sizes, Authenticode. No network.
-    Bytes,
-    /// The publisher's checksum files and detached signatures too.
+    /// Every declared signature. A checksum file from the origin of the bytes shows nothing that the pin does not
+    /// show, unless a signature is over it.
+    Signatures,
+    /// The publisher's checksum files too.
     Publisher,
 }
 
@@ -66,9 +67,24 @@ impl VerifiedArtifact {
         let held = self.artifact.evidence.iter().filter(|proof| proof.verdict.holds());
         let mut proofs: Vec<&str> = held.map(|proof| proof.proof.as_str()).collect();
         proofs.dedup();
-        format!("{:<32} {}", self.artifact.title(), proofs.join(", "))
+        let waived = self.list_waived();
+        let waived =
+            if waived.is_empty() { String::new() } else { format!("; waived: {}", waived.join(", ")) };
+        format!("{:<32} {}{waived}", self.artifact.title(), proofs.join(", "))
+    }
+
+    /// Declared proofs that are missing and that a waiver accepts as missing.
+    #[must_use]
+    pub fn list_waived(&self) -> Vec<&'static str> {
+        let waived = self.artifact.evidence.iter().filter(|proof| proof.code.as_deref() == Some(WAIVED));
+        let mut names: Vec<&str> = waived.map(|proof| proof.proof.as_str()).collect();
+        names.dedup();
+        names
     }
 }
+
+/// Code of a missing proof that a waiver accepts.
+const WAIVED: &str = "proof-waived";
 
 /// What proofs are held against.
 #[derive(Debug, Clone, Copy)]
@@ -131,11 +147,9 @@ pub fn prove_artifact(
     trust: Trust<'_>,
 ) -> Result<VerifiedArtifact, ProveError> {
     let mut found = pin_evidence(artifact, fetched);
-    // What nobody pinned, or the policy wants signed, is worth asking the publisher for.
-    if scope == ProofScope::Publisher || !artifact.is_pinned() || requires_publisher(artifact, trust) {
-        let sums = read_checksum_files(artifact, fetched, trust, &mut found)?;
-        signatures::check_signatures(artifact, fetched, &sums, trust, &mut found)?;
-    }
+    let asked = select_sidecars(artifact, scope, trust);
+    let sums = read_checksum_files(&asked, fetched, trust, &mut found)?;
+    signatures::check_signatures(&asked, fetched, &sums, trust, &mut found)?;
     authenticode::check_authenticode(artifact, fetched, trust.roots, trust.now, &mut found)?;
     require_evidence(artifact, &found, trust)?;
     let mut artifact = artifact.clone();
@@ -146,6 +160,28 @@ pub fn prove_artifact(
     artifact.size = Some(fetched.size());
     artifact.evidence = found;
     Ok(VerifiedArtifact { artifact, fetched: fetched.clone() })
+}
+
+/// The artifact with those of its declared checksum files and signatures that are asked for now.
+fn select_sidecars(artifact: &PlannedArtifact, scope: ProofScope, trust: Trust<'_>) -> PlannedArtifact {
+    let mut asked = artifact.clone();
+    if scope == ProofScope::Publisher || !artifact.is_pinned() || requires_publisher(artifact, trust) {
+        return asked;
+    }
+    // Without network, what the store has of them is verified: a signature that is there must hold.
+    if trust.fetcher.is_offline() {
+        asked.checksums.retain(|file| is_stored(&file.url, trust.fetcher));
+        let sums = !asked.checksums.is_empty();
+        asked.signatures.retain(|signature| {
+            let urls = std::iter::once(&signature.url).chain(&signature.certificate_url);
+            (sums || !signature.kind.signs_checksums())
+                && urls.into_iter().all(|url| is_stored(url, trust.fetcher))
+        });
+    }
+    if !asked.signatures.iter().any(|signature| signature.kind.signs_checksums()) {
+        asked.checksums.clear();
+    }
+    asked
 }
 
 /// What the publisher's checksum files state, for looking into the store. Nothing of it is believed
@@ -282,7 +318,7 @@ fn strip_url_secrets(url: &HttpUrl) -> String {
 fn record_missing(artifact: &PlannedArtifact, proof: ProofKind, url: &HttpUrl, policy: &Policy) -> Evidence {
     let waived = is_waived(policy, artifact, proof);
     let (verdict, code, detail) = if waived {
-        (Verdict::Absent, "proof-waived", "the server does not have it; a waiver accepts that")
+        (Verdict::Absent, WAIVED, "the server does not have it; a waiver accepts that")
     } else {
         (
             Verdict::Failed,

@@ -86,7 +86,7 @@ pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>
     if own.is_some() {
         artifacts.remove(0);
     }
-    let verified = acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Bytes)?;
+    let verified = acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Signatures)?;
     let store = acquirer.fetcher.store();
     let (program, verified) = if let Some(path) = own {
         (copy_own_packer(path, acquirer.policy, store)?, &verified[..])

@@ -8,11 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::acquire::{ProvenPlan, VerifiedArtifact};
 use crate::embedded::sha256_hex;
 use crate::io::exec::{self, Run};
 use crate::io::fs;
-use crate::lock::Lock;
-use crate::model::plan::Plan;
+use crate::model::evidence::Evidence;
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::program::ProgramVersion;
 
 use super::BakeError;
@@ -30,6 +31,9 @@ pub struct BakedImage {
     /// The program that baked it.
     pub built_by: ProgramVersion,
     pub artifacts: Vec<BuiltArtifact>,
+    /// What was proven of the artifacts before the bake, by component; a proof that is missing and waived by name, too.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub evidence: BTreeMap<String, Vec<Evidence>>,
     /// How many resources the machine checked, all of them good.
     pub checked: usize,
 }
@@ -165,11 +169,11 @@ struct ManifestFile {
 }
 
 pub(super) fn read_baked_image(
-    plan: &Plan,
-    lock: &Lock,
+    proven: &ProvenPlan,
     folder: &Path,
     report: &CheckReport,
 ) -> Result<BakedImage, BakeError> {
+    let plan = proven.plan();
     let no_image = |reason: &str| BakeError::NoImage { reason: reason.to_owned() };
     let bytes = fs::read_if_exists(&folder.join("packer-manifest.json"))?
         .ok_or_else(|| no_image("there is no packer-manifest.json"))?;
@@ -188,11 +192,16 @@ pub(super) fn read_baked_image(
         target: plan.target.name.clone(),
         windows: plan.windows.release.clone(),
         kubernetes: plan.kubernetes.to_string(),
-        lock: sha256_hex(lock.encode().as_bytes()),
+        lock: sha256_hex(proven.lock().encode().as_bytes()),
         built_by: ProgramVersion::current(),
         artifacts,
+        evidence: proven.artifacts().iter().map(VerifiedArtifact::artifact).map(collect_evidence).collect(),
         checked: report.checked,
     })
+}
+
+fn collect_evidence(artifact: &PlannedArtifact) -> (String, Vec<Evidence>) {
+    (artifact.component.to_string(), artifact.evidence.clone())
 }
 
 /// What the manifest says of one build; files are hashed where the image is files.

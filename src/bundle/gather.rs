@@ -17,7 +17,7 @@ use crate::model::plan::PlannedArtifact;
 use crate::model::url::HttpUrl;
 use crate::model::value::ImageReference;
 
-use crate::acquire::{Acquirer, ProvenPlan, carried_name};
+use crate::acquire::{Acquirer, ProvenPlan, SIDECAR, find_sidecar};
 use crate::trust::parse_origin;
 
 /// # Errors
@@ -115,14 +115,10 @@ impl Gatherer<'_> {
             let beside = parse_origin(url.public_url()) == parse_origin(artifact.url.public_url());
             let names = if beside { artifact.headers.clone() } else { BTreeMap::new() };
             let headers = self.acquirer.grants().read_headers(&names, &artifact.component, url)?;
-            let store = fetcher.store();
-            let carried = store
-                .find_url(&carried_name(url.public_url()))
-                .map(|object| store.read_object(&object))
-                .transpose()?;
-            let bytes = match carried.flatten() {
+            // What was verified a moment ago is what is packed.
+            let bytes = match find_sidecar(url, fetcher)? {
                 Some(bytes) => bytes,
-                None => fetcher.fetch_small(&name, url, 16 << 20, &headers)?,
+                None => fetcher.fetch_small(&name, url, SIDECAR, &headers)?,
             };
             let digest = sha256_hex(&bytes);
             self.origins.insert(url.to_string(), digest.clone());

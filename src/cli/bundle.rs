@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::model::policy::Waiver;
 use crate::model::value::ImageReference;
 
+use super::selection::parse_waiver;
 use super::{NetworkArgs, OwnScriptsArgs, PolicyArgs};
 
 #[derive(Debug, Args)]
@@ -34,6 +36,10 @@ pub enum BundleWhat {
 
         #[command(flatten)]
         scripts: OwnScriptsArgs,
+
+        /// Accept a missing proof (`kubelet=cosign-keyless`); a policy can contain waivers, too. Repeatable.
+        #[arg(long, value_name = "COMPONENT=PROOF", value_parser = parse_waiver, help_heading = "Trust")]
+        waive: Vec<Waiver>,
 
         #[command(flatten)]
         policy: PolicyArgs,

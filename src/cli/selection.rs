@@ -134,7 +134,7 @@ pub struct PolicyArgs {
     pub allow_http: Vec<String>,
 }
 
-fn parse_waiver(text: &str) -> Result<Waiver, String> {
+pub(super) fn parse_waiver(text: &str) -> Result<Waiver, String> {
     let (component, proof) = parse_pair(text)?;
     let known = || ProofKind::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
     let proof = ProofKind::ALL.iter().copied().find(|kind| kind.as_str() == proof);

@@ -1,7 +1,8 @@
 //! `imagegen build`.
 
 use crate::acquire::{
-    Acquirer, PinScope, acquire_tools, check_own_packer, needs_proofs, open_fetcher, pin_plan, prove_plan,
+    Acquirer, PinScope, acquire_tools, check_own_packer, needs_proofs, open_fetcher, pin_plan, print_unasked,
+    prove_plan,
 };
 use crate::bake::{self, Bake};
 use crate::cli::{BuildArgs, SourceArgs};
@@ -46,6 +47,7 @@ pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printe
     let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     if downloads && !needs_bytes {
         // The machine itself downloads, and checks every digest.
+        print_unasked(admitted.pinned().plan().artifacts(), "the machine downloads", printer);
         let written = early.map_or_else(|| write(admitted.pinned().plan()), Ok)?;
         return print_archive(&written.pack_archive(admitted.pinned().plan(), &[])?, printer);
     }

@@ -7,14 +7,15 @@ use crate::carry::{Contents, Unpacked, pack_bundle, unpack_bundle};
 use crate::cli::{BundleArgs, BundleWhat, SourceArgs};
 use crate::diagnostic::Result;
 use crate::inspect::Review;
-use crate::selection::{check_lock_path, read_sources, write_lockfile};
+use crate::selection::{NamedPolicy, check_lock_path, read_sources, write_lockfile};
 use crate::ui::Printer;
 
 pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources, None)?;
     match &args.what {
-        BundleWhat::Create { out, lock, images, scripts, policy, network } => {
-            let contents = Contents { lock, images, scripts, policy: policy.into(), network };
+        BundleWhat::Create { out, lock, images, scripts, waive, policy, network } => {
+            let policy = NamedPolicy { waivers: waive, ..policy.into() };
+            let contents = Contents { lock, images, scripts, policy, network };
             let (index, artifacts) = pack_bundle(out, contents, trees, printer)?;
             print_bundle(out, &index, artifacts, None, printer)
         }

@@ -206,7 +206,7 @@ pub struct PlannedArtifact {
     pub purl: String,
 }
 
-/// Declared proofs that nobody asked for, one artifact a line.
+/// Declared signatures that nobody asked for, one text for each artifact.
 pub fn format_unasked<'a>(artifacts: impl Iterator<Item = &'a PlannedArtifact>) -> Vec<String> {
     let unasked = artifacts.map(|artifact| (artifact.title(), artifact.list_unasked()));
     let named = |kinds: &[ProofKind]| kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
@@ -223,13 +223,13 @@ impl PlannedArtifact {
         format!("{} {}", self.component, self.version)
     }
 
-    /// Proofs that are declared and of which there is no evidence: nobody asked for them.
+    /// Signatures that are declared and of which there is no evidence: nobody asked for them. A checksum file beside
+    /// a pin is none: it shows no more than the pin.
     #[must_use]
     pub fn list_unasked(&self) -> Vec<ProofKind> {
-        let checksums = self.checksums.iter().map(|_| ProofKind::ChecksumFile);
         let signatures = self.signatures.iter().map(|signature| signature.kind.proof_kind());
         let inner = self.authenticode.iter().map(|_| ProofKind::Authenticode);
-        let mut kinds: Vec<ProofKind> = checksums.chain(signatures).chain(inner).collect();
+        let mut kinds: Vec<ProofKind> = signatures.chain(inner).collect();
         kinds.retain(|kind| !self.evidence.iter().any(|proof| proof.proof == *kind));
         kinds.sort_unstable();
         kinds.dedup();

@@ -123,19 +123,23 @@ fn format_components(text: &mut String, plan: &Plan) {
 pub fn format_lock(file: &str, lock: &Lock) -> String {
     let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
     let unasked = format_unasked(lock.artifacts.iter());
-    let hint = if unasked.is_empty() { "" } else { "; `--prove` asks for these declared proofs, too:" };
+    let hint = if unasked.is_empty() {
+        ""
+    } else {
+        "; `--prove` verifies these declared signatures, and so does each download:"
+    };
     let first = format!("{file}: {pinned} of {} artifacts pinned{hint}\n", lock.artifacts.len());
     std::iter::once(first).chain(unasked.iter().map(|line| format!("  {line}\n"))).collect()
 }
 
-/// A digest pins these artifacts; what their publishers declare beside it was not asked for.
+/// A digest pins these artifacts; signatures that their publishers declare beside it were not asked for.
 fn format_unproven(text: &mut String, plan: &Plan) {
     let pinned = plan.artifacts().filter(|artifact| artifact.is_pinned());
     let unasked = format_unasked(pinned);
     if unasked.is_empty() {
         return;
     }
-    text.push_str("\nDeclared proofs that were not asked for (`imagegen lock --prove` asks for them)\n");
+    text.push_str("\nDeclared signatures, verified by `imagegen lock --prove` and by each download\n");
     for line in unasked {
         let _ = writeln!(text, "  {line}");
     }

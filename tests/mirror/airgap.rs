@@ -45,7 +45,9 @@ fn a_bundle_is_a_mirror_below_any_web_server() {
         site.overrides.clear();
         site.stock(selection);
         site.succeeds(&format!("lock {selection}"));
-        site.plain("bundle create --out node.zip --store store --ca-file ca.pem", 0);
+        // The site has no signatures.
+        let waivers = site.list_waivers();
+        site.plain(&format!("bundle create --out node.zip --store store --ca-file ca.pem {waivers}"), 0);
         let said = site.plain("bundle extract node.zip --as-mirror mirror", 0).stderr;
         assert!(said.contains("build with `--delivery mirror --mirror"), "{said}");
         if locked_alone {
@@ -63,11 +65,11 @@ fn a_bundle_is_a_mirror_below_any_web_server() {
         let with = format!("{selection} --delivery mirror --mirror {}", server.url("/"));
         let with = format!("{with} --overrides overrides.json --lock mirrored.json");
         let network = "--ca-file ca.pem --store store";
-        // The site has no signatures, so the mirror has none.
-        let waivers: String = site.waivers.iter().map(|waiver| format!("--waive {waiver} ")).collect();
+        // And so the mirror has none.
         site.plain(&format!("lock {with} {waivers} {network}"), 0);
         site.plain(&format!("build {with} --locked --no-bake --out o"), 0);
-        let fetched = site.plain(&format!("fetch {with} --locked --format json {network}"), 0).stdout;
+        let fetched =
+            site.plain(&format!("fetch {with} --locked --format json {waivers} {network}"), 0).stdout;
         let fetched: Value = serde_json::from_str(&fetched).expect("JSON");
         let fetched: BTreeSet<(String, String)> = fetched
             .as_array()
@@ -93,7 +95,8 @@ fn what_does_not_belong_into_a_mirror_is_not_put_there() {
     let selection = "--target azure --k8s 1.36.0";
     site.stock(selection);
     site.succeeds(&format!("lock {selection}"));
-    site.plain("bundle create --out node.zip --store store --ca-file ca.pem", 0);
+    let waivers = site.list_waivers();
+    site.plain(&format!("bundle create --out node.zip --store store --ca-file ca.pem {waivers}"), 0);
     let said = site.plain("bundle extract node.zip --as-mirror mirror", 0).stderr;
     assert!(said.contains("overrides give them URLs: cloudbase-init"), "{said}");
     let laid = files(&site.home.folder.join("mirror"));
@@ -123,7 +126,8 @@ fn a_bundle_becomes_media_for_a_machine() {
     let selection = "--target host --k8s 1.20.0 --delivery media";
     site.stock(selection);
     site.succeeds(&format!("lock {selection}"));
-    site.plain("bundle create --out node.zip --store store --ca-file ca.pem", 0);
+    let waivers = site.list_waivers();
+    site.plain(&format!("bundle create --out node.zip --store store --ca-file ca.pem {waivers}"), 0);
     let mirror = site.url("/");
     drop(fs::remove_dir_all(site.home.folder.join("store")));
     let asked = site.requests();

@@ -18,6 +18,8 @@ pub struct Site {
     pub home: Test,
     server: Server,
     files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    /// Paths that need a login.
+    closed: Arc<Mutex<BTreeSet<String>>>,
     pub overrides: Map<String, Value>,
     /// Artifacts of what was stocked last.
     planned: Vec<Value>,
@@ -32,8 +34,12 @@ impl Site {
         let home = Test::new();
         certificates(&home.folder);
         let files = Arc::new(Mutex::new(BTreeMap::<String, Vec<u8>>::new()));
-        let answers = Arc::clone(&files);
+        let closed = Arc::new(Mutex::new(BTreeSet::<String>::new()));
+        let (answers, refused) = (Arc::clone(&files), Arc::clone(&closed));
         let server = Server::tls(config(&home.folder, "good"), move |asked| {
+            if refused.lock().expect("paths").contains(&asked.path) {
+                return status("403 Forbidden", &[]);
+            }
             match answers.lock().expect("files").get(&asked.path) {
                 Some(bytes) => whole(bytes, &[]),
                 None => status("404 Not Found", &[]),
@@ -43,6 +49,7 @@ impl Site {
             home,
             server,
             files,
+            closed,
             overrides: Map::new(),
             planned: Vec::new(),
             waivers: BTreeSet::new(),
@@ -69,9 +76,22 @@ impl Site {
         self.files.lock().expect("files").insert(path, bytes.to_vec());
     }
 
+    /// What is served for a publisher's URL.
+    pub fn served(&self, url: &str) -> Vec<u8> {
+        let path = url.strip_prefix("https:/").unwrap_or(url);
+        self.files.lock().expect("files")[path].clone()
+    }
+
     pub fn remove(&self, url: &str) {
         let path = url.strip_prefix("https:/").unwrap_or(url);
         assert!(self.files.lock().expect("files").remove(path).is_some(), "{url} was served");
+    }
+
+    /// Refuses whoever asks for it, or no more.
+    pub fn close(&self, url: &str, closed: bool) {
+        let path = url.strip_prefix("https:/").unwrap_or(url).to_owned();
+        let mut paths = self.closed.lock().expect("paths");
+        let _ = if closed { paths.insert(path) } else { paths.remove(&path) };
     }
 
     /// Puts a file beside the overrides.
@@ -173,6 +193,11 @@ impl Site {
         let mut command = test.command();
         command.current_dir(&self.home.folder);
         command
+    }
+
+    /// The flags that accept what the site does not have.
+    pub fn list_waivers(&self) -> String {
+        self.waivers.iter().map(|waiver| format!("--waive {waiver} ")).collect()
     }
 
     /// A run in the same folder that is told nothing of the site.

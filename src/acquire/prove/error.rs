@@ -3,7 +3,7 @@
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::fetch::FetchError;
 use crate::io::fs::FileError;
-use crate::model::evidence::{Evidence, Verdict};
+use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::trust::PolicyError;
 use crate::verify::ProofError;
 
@@ -52,14 +52,22 @@ impl Classify for ProveError {
 
 /// Failed proofs as findings.
 pub(super) fn failed_proofs(component: &str, evidence: &[Evidence]) -> Vec<Finding> {
+    let is_pinned = evidence.iter().any(|proof| proof.proof == ProofKind::Pin);
     let failed = evidence.iter().filter(|proof| proof.verdict == Verdict::Failed);
     failed
         .map(|proof| {
             let remedy = if proof.code.as_deref() == Some("proof-missing") {
+                let pin = if is_pinned {
+                    String::new()
+                } else {
+                    format!(
+                        "verify the file yourself and state its digest: `--override {component}.sha256=<64 \
+                         digits>`, and "
+                    )
+                };
+                let name = proof.proof.as_str();
                 format!(
-                    "verify the file yourself and state its digest: `--override {component}.sha256=<64 digits>`, \
-                     and accept the missing proof by name: `--waive {component}={}`",
-                    proof.proof.as_str()
+                    "{pin}accept the missing proof by name: `--waive {component}={name}`, or `waivers` in the policy"
                 )
             } else {
                 "do not use the file; compare it with the publisher's site over another network".to_owned()

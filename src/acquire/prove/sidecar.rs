@@ -1,6 +1,7 @@
 //! Small files beside an artifact: its publisher's checksum files, signatures and certificates.
 
 use crate::fetch::Fetcher;
+use crate::io::fs::FileError;
 use crate::model::plan::PlannedArtifact;
 use crate::model::secret::Secret;
 use crate::model::url::HttpUrl;
@@ -36,7 +37,7 @@ pub(super) fn fetch_sidecar(
     match fetcher.fetch_small(&artifact.title(), url, SIDECAR, headers) {
         Ok(bytes) => Ok(Some(Sidecar { bytes, carried: false })),
         Err(error) if error.is_absent() => Ok(None),
-        Err(error) if error.is_offline() => match find_carried(url.public_url(), fetcher)? {
+        Err(error) if error.is_offline() => match read_stored(&carried_name(url.public_url()), fetcher)? {
             Some(bytes) => Ok(Some(Sidecar { bytes, carried: true })),
             None => Err(error.into()),
         },
@@ -44,8 +45,23 @@ pub(super) fn fetch_sidecar(
     }
 }
 
-fn find_carried(url: &str, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, ProveError> {
+/// What the store has from a URL, or from a bundle in its place.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn find_sidecar(url: &HttpUrl, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, FileError> {
+    let stored = read_stored(url.public_url(), fetcher)?;
+    if stored.is_some() { Ok(stored) } else { read_stored(&carried_name(url.public_url()), fetcher) }
+}
+
+/// Whether [`find_sidecar`] finds something.
+pub(super) fn is_stored(url: &HttpUrl, fetcher: &Fetcher) -> bool {
+    let (store, url) = (fetcher.store(), url.public_url());
+    store.find_url(url).or_else(|| store.find_url(&carried_name(url))).is_some()
+}
+
+fn read_stored(url: &str, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, FileError> {
     let store = fetcher.store();
-    let object = store.find_url(&carried_name(url));
+    let object = store.find_url(url);
     Ok(object.map(|object| store.read_object(&object)).transpose()?.flatten())
 }
