@@ -101,7 +101,6 @@ pub struct BundleOutput {
 }
 
 impl BundleOutput {
-    #[must_use]
     pub fn new(file: &Path, index: &Index, artifacts: usize, store: Option<String>) -> Self {
         Self {
             bundle: file.display().to_string(),
@@ -115,7 +114,6 @@ impl BundleOutput {
 }
 
 impl BundleOutput {
-    #[must_use]
     pub fn format_summary(&self) -> String {
         let place = self.store.as_ref().map(|store| format!(", now in {store}")).unwrap_or_default();
         let (artifacts, images, size) = (self.artifacts, self.images.len(), self.size);
@@ -154,7 +152,7 @@ pub(crate) fn collect_evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
 /// Every URL that a lock speaks of: only for these may a bundle say what came from there.
 pub(crate) fn collect_urls(lock: &Lock) -> Vec<String> {
     let artifacts = lock.artifacts.iter().flat_map(list_artifact_urls).map(str::to_owned);
-    artifacts.chain(lock.selection.user_files().map(|file| file.url.into())).collect()
+    artifacts.chain(lock.selection.user_files().map(|file| file.url.to_string())).collect()
 }
 
 /// The URLs of an artifact and of what proves it.

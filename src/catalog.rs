@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::classify;
 use crate::embedded::{OwnFile, Tree};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
@@ -56,11 +56,7 @@ pub enum CatalogError {
     Lint { catalog: String, findings: usize },
 }
 
-impl Classify for CatalogError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(CatalogError => Selection);
 
 /// The catalog and the trees that go with it.
 #[derive(Debug)]

@@ -95,14 +95,12 @@ impl Manifest {
 }
 
 /// Images that no digest pins, without those of smoke workloads.
-#[must_use]
 pub fn list_floating_images(files: &[Manifest]) -> BTreeSet<&str> {
     let applied = files.iter().filter(|file| !file.is_smoke());
     find_images(applied).filter(|image| !image.contains("@sha256:")).collect()
 }
 
 /// Every image that the manifests name.
-#[must_use]
 pub fn list_images(files: &[Manifest]) -> BTreeSet<&str> {
     find_images(files.iter()).collect()
 }

@@ -9,21 +9,22 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What went wrong, as far as a calling script tells it apart.
+/// What went wrong, as far as a calling script tells it apart. The number is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub enum ErrorClass {
     /// The program itself, or the machine it runs on.
-    Internal,
+    Internal = 1,
     /// The command line does not parse.
-    Usage,
+    Usage = 2,
     /// A value or an input file.
-    Selection,
-    Fetch,
-    Verification,
-    Render,
-    Packer,
-    Checks,
-    Interrupted,
+    Selection = 3,
+    Fetch = 4,
+    Verification = 5,
+    Render = 6,
+    Packer = 7,
+    Checks = 8,
+    Interrupted = 130,
 }
 
 impl ErrorClass {
@@ -39,23 +40,11 @@ impl ErrorClass {
         Self::Interrupted,
     ];
 
-    #[must_use]
     pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Internal => 1,
-            Self::Usage => 2,
-            Self::Selection => 3,
-            Self::Fetch => 4,
-            Self::Verification => 5,
-            Self::Render => 6,
-            Self::Packer => 7,
-            Self::Checks => 8,
-            Self::Interrupted => 130,
-        }
+        self as u8
     }
 
     /// As the README's table and `imagegen --help` describe it.
-    #[must_use]
     pub fn description(self) -> &'static str {
         match self {
             Self::Internal => "internal error, or the system refused an operation (permission, full disk)",
@@ -84,6 +73,18 @@ pub trait Classify: std::error::Error + Send + Sync + 'static {
     }
 }
 
+/// Declares the class of error types whose errors all have the same.
+macro_rules! classify {
+    ($name:ty => $class:ident) => {
+        impl $crate::diagnostic::Classify for $name {
+            fn class(&self) -> $crate::diagnostic::ErrorClass {
+                $crate::diagnostic::ErrorClass::$class
+            }
+        }
+    };
+}
+pub(crate) use classify;
+
 /// Any classified error, with what the program was doing.
 #[derive(Debug)]
 pub struct Error {
@@ -111,7 +112,6 @@ impl Error {
     }
 
     /// Each remedy once.
-    #[must_use]
     pub fn remedies(&self) -> Vec<String> {
         let mut remedies = self.cause.remedies();
         let mut known = std::collections::BTreeSet::new();
@@ -163,7 +163,6 @@ pub struct InputError {
 }
 
 impl InputError {
-    #[must_use]
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { message: message.into(), remedy: Some(remedy.into()) }
     }
@@ -184,11 +183,7 @@ impl Classify for InputError {
 #[error("{0}")]
 pub struct InternalError(pub String);
 
-impl Classify for InternalError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Internal
-    }
-}
+classify!(InternalError => Internal);
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -218,7 +213,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    #[must_use]
     pub fn new(code: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -263,7 +257,6 @@ impl fmt::Display for Finding {
 }
 
 /// A single finding ends the line that introduces it; several have a line each.
-#[must_use]
 pub fn format_findings(findings: &[Finding]) -> String {
     match findings {
         [only] => format!(" {only}"),
@@ -291,7 +284,6 @@ impl Classify for Refusal {
 }
 
 /// What to do about findings.
-#[must_use]
 pub fn list_remedies(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(|finding| finding.remedy.clone()).collect()
 }

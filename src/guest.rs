@@ -280,7 +280,6 @@ fn digest_scripts(provisioners: &Tree) -> BTreeMap<String, String> {
 }
 
 /// Scripts that go into the guest, by their path in the payload.
-#[must_use]
 pub fn list_script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
     ["engine", "node", "resources"]
         .into_iter()
@@ -292,7 +291,6 @@ pub fn list_script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
 
 /// The guest plan as the engine reads it: a service's program and arguments joined to the command
 /// line that Windows stores.
-#[must_use]
 pub fn format_plan(plan: &GuestPlan) -> String {
     let GuestPlan { schema, target, windows, kubernetes, scripts, signers, resources } = plan;
     let resources = resources.iter().map(EngineResource::from).collect();

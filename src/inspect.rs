@@ -138,7 +138,6 @@ impl VerifyOutput {
 }
 
 /// Verdict, proof, subject and detail.
-#[must_use]
 pub fn format_proof(proof: &Evidence) -> String {
     let (verdict, kind) = (proof.verdict.as_str(), proof.proof.as_str());
     format!("{verdict:<21} {kind:<15} {}: {}", proof.subject, proof.detail)

@@ -183,7 +183,6 @@ impl PinnedPlan {
         Ok(Self { plan, lock })
     }
 
-    #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -200,14 +199,12 @@ impl PinnedPlan {
         }
     }
 
-    #[must_use]
     pub fn lock(&self) -> &Lock {
         &self.lock
     }
 }
 
 impl Lock {
-    #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
         let mut artifacts: Vec<PlannedArtifact> = plan.artifacts().cloned().collect();
         artifacts.sort_by(|a, b| a.component.cmp(&b.component));
@@ -245,7 +242,6 @@ impl Lock {
     }
 
     /// The lock of a plan whose bytes nobody has seen: under a policy it says so.
-    #[must_use]
     pub fn for_preview(plan: &Plan) -> Self {
         let reason = |policy: &PolicyUsed| {
             format!("the bytes were not checked against the policy {}; run `imagegen build`", policy.name)
@@ -259,7 +255,6 @@ impl Lock {
         self.not_admitted.clone().map_or(Ok(()), |reason| Err(NotAdmitted(reason)))
     }
 
-    #[must_use]
     pub fn encode(&self) -> String {
         json::format_json(self)
     }
@@ -387,7 +382,6 @@ impl Lock {
     }
 
     /// Artifacts whose bytes nobody has pinned, as messages name them.
-    #[must_use]
     pub fn unpinned_artifacts(&self) -> Vec<String> {
         self.artifacts.iter().filter(|artifact| !artifact.is_pinned()).map(PlannedArtifact::title).collect()
     }

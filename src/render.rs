@@ -53,7 +53,6 @@ pub struct Workspace {
 
 impl Workspace {
     /// SHA-256 of each file. Those of the payload and of the lockfile are known.
-    #[must_use]
     pub fn digest_files(&self) -> BTreeMap<String, String> {
         let digest = |name: &str, bytes: &[u8]| match name {
             PAYLOAD => self.payload.clone(),
@@ -243,7 +242,6 @@ fn plan_stages(plan: &Plan) -> Vec<Value> {
 }
 
 /// What the templates may name. Conditions test booleans alone, and every one of them is here.
-#[must_use]
 pub fn build_context(plan: &Plan) -> Value {
     let has: Map<String, Value> = plan
         .target

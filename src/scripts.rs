@@ -61,7 +61,6 @@ impl Classify for ForeignScripts {
 }
 
 /// Every script that PowerShell loads in a guest, by its path below `provisioners`.
-#[must_use]
 pub fn collect_scripts(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
     let install = provisioners.get(INSTALL).map(|bytes| (INSTALL.to_owned(), bytes));
     list_script_files(provisioners)
@@ -72,7 +71,6 @@ pub fn collect_scripts(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The scripts with their list, as `imagegen scripts export` writes them.
-#[must_use]
 pub fn export_scripts(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
     let mut files = collect_scripts(provisioners);
     let digests = files.iter().map(|(path, bytes)| (path.clone(), sha256_hex(bytes))).collect();

@@ -49,7 +49,6 @@ struct ImageResults {
 
 impl Printer {
     /// `no_color` is the variable `NO_COLOR`, as the environment has it.
-    #[must_use]
     pub fn new(format: Format, verbosity: Verbosity, no_color: bool) -> Self {
         let terminal = io::stderr().is_terminal();
         Self { format, verbosity, color: terminal && !no_color, terminal, images: Mutex::default() }

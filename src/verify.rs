@@ -13,7 +13,7 @@ pub mod sigstore;
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::{Classify, ErrorClass, classify};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 
 /// Why a proof does not hold.
@@ -26,14 +26,9 @@ pub struct ProofError {
     pub message: String,
 }
 
-impl Classify for ProofError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
-    }
-}
+classify!(ProofError => Verification);
 
 impl ProofError {
-    #[must_use]
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }

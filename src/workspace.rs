@@ -75,7 +75,6 @@ pub struct Written {
 }
 
 /// Where the workspace of a plan is written.
-#[must_use]
 pub fn workspace_folder(plan: &Plan, workspace: &WorkspaceArgs) -> PathBuf {
     workspace.out.clone().unwrap_or_else(|| {
         let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
@@ -136,7 +135,6 @@ impl Written {
     }
 
     /// What `build --no-bake` and `render` print.
-    #[must_use]
     pub fn describe(&self, plan: &Plan) -> RenderOutput {
         RenderOutput {
             workspace: self.folder.display().to_string(),
@@ -147,7 +145,6 @@ impl Written {
         }
     }
 
-    #[must_use]
     pub fn format_tree(&self, output: &RenderOutput) -> String {
         let mut text = format!("{}\n", output.workspace);
         let last = self.workspace.files.len().saturating_sub(1);

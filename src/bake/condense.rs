@@ -1,7 +1,6 @@
 //! Which of Packer's many lines a person wants to see.
 
 /// The milestone that a line of Packer's is, without the build's name in front.
-#[must_use]
 pub fn condense_line(line: &str) -> Option<String> {
     let text = line.trim();
     if let Some(rest) = text.strip_prefix("==> ") {

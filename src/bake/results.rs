@@ -91,7 +91,6 @@ impl CheckReport {
     }
 
     /// One line for each resource that is not as it should be.
-    #[must_use]
     pub fn list_failures(&self) -> Vec<String> {
         self.resources
             .iter()

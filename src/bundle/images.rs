@@ -146,7 +146,6 @@ fn choose_name(reference: &str) -> &str {
 }
 
 /// What a layout says besides its blobs.
-#[must_use]
 pub fn build_layout(images: &[CarriedImage]) -> Vec<Part> {
     let manifests: Vec<Value> = images
         .iter()

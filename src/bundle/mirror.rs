@@ -138,7 +138,6 @@ fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
 }
 
 /// The URL that `--mirror` gave.
-#[must_use]
 pub fn find_mirror_url(overrides: &Overrides) -> Option<&str> {
     overrides.get("https://")?.url.as_ref().map(HttpUrl::public_url)
 }

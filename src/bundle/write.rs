@@ -35,7 +35,6 @@ pub enum Content {
 
 impl Part {
     /// A file of the store.
-    #[must_use]
     pub fn from_fetched(path: String, file: &Fetched) -> Self {
         let sha256 = file.sha256().to_owned();
         Self { path, content: Content::File { path: file.path().to_owned(), sha256, size: file.size() } }

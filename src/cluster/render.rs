@@ -14,7 +14,6 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    #[must_use]
     pub fn new(facts: &Value) -> Self {
         let mut tera = Tera::new();
         // Tera passes undefined names to filters as null; facts are never null, so null is an error.

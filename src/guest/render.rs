@@ -22,7 +22,6 @@ pub struct Renderer<'a> {
 }
 
 impl<'a> Renderer<'a> {
-    #[must_use]
     pub fn new(facts: &'a Value, provisioners: &'a Tree) -> Self {
         Self { facts, provisioners, tera: OnceCell::new() }
     }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of process spawning")]
 
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::classify;
 use crate::model::secret::Secret;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -35,11 +35,7 @@ pub struct ExecError {
     pub source: io::Error,
 }
 
-impl Classify for ExecError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Internal
-    }
-}
+classify!(ExecError => Internal);
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,7 +247,6 @@ mod signals {
 }
 
 /// Looks a program up as a shell does.
-#[must_use]
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     std::env::split_paths(&paths)
@@ -260,7 +255,6 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 }
 
 /// The file of a program: a bare name is looked up as a shell does.
-#[must_use]
 pub fn resolve_program(program: &Path) -> PathBuf {
     let bare = program.components().count() == 1 && !program.is_absolute();
     let found = program.to_str().filter(|_| bare).and_then(find_program);

@@ -31,7 +31,6 @@ pub struct Places {
 
 impl Places {
     /// From `provisioners/paths.json`.
-    #[must_use]
     pub fn from_paths(paths: &Value, signed: bool) -> Option<Self> {
         let text = |name: &str| paths.get(name).and_then(Value::as_str);
         let conf = text("kubernetesConf")?;

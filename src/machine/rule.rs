@@ -1,91 +1,40 @@
 //! The rules of the machine model.
 
-use std::fmt;
+use crate::model::choice::words;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// A rule of the machine model. Its id is the variant in kebab case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rule {
-    AnswerFileMissing,
-    BuildLeftover,
-    CriEndpoint,
-    DependencyCycle,
-    DependencyMissing,
-    DependencyStart,
-    DuplicateResource,
-    EnvironmentNamesMissingFile,
-    FeatureBeforeRestart,
-    FeatureMissing,
-    FlagFileMissing,
-    InsecureProgram,
-    LinkTargetMissing,
-    NameConflict,
-    ParentDirectoryMissing,
-    PathConflict,
-    PathEntryWithoutDirectory,
-    PortMalformed,
-    PortWithoutRule,
-    PropertyMissing,
-    RegistryKind,
-    SddlInvalid,
-    ServiceProgramLater,
-    ServiceProgramMissing,
-    ServiceStartsTooEarly,
-    ServiceUnknown,
-    SessionCut,
-    SysprepMissing,
-    ToolMissing,
-    UnknownFlag,
-    UnknownGate,
-}
-
-impl Rule {
-    pub const ALL: [Self; 31] = [
-        Self::AnswerFileMissing,
-        Self::BuildLeftover,
-        Self::CriEndpoint,
-        Self::DependencyCycle,
-        Self::DependencyMissing,
-        Self::DependencyStart,
-        Self::DuplicateResource,
-        Self::EnvironmentNamesMissingFile,
-        Self::FeatureBeforeRestart,
-        Self::FeatureMissing,
-        Self::FlagFileMissing,
-        Self::InsecureProgram,
-        Self::LinkTargetMissing,
-        Self::NameConflict,
-        Self::ParentDirectoryMissing,
-        Self::PathConflict,
-        Self::PathEntryWithoutDirectory,
-        Self::PortMalformed,
-        Self::PortWithoutRule,
-        Self::PropertyMissing,
-        Self::RegistryKind,
-        Self::SddlInvalid,
-        Self::ServiceProgramLater,
-        Self::ServiceProgramMissing,
-        Self::ServiceStartsTooEarly,
-        Self::ServiceUnknown,
-        Self::SessionCut,
-        Self::SysprepMissing,
-        Self::ToolMissing,
-        Self::UnknownFlag,
-        Self::UnknownGate,
-    ];
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, character) in format!("{self:?}").chars().enumerate() {
-            if at > 0 && character.is_ascii_uppercase() {
-                formatter.write_str("-")?;
-            }
-            write!(formatter, "{}", character.to_ascii_lowercase())?;
-        }
-        Ok(())
+words!(
+    /// A rule of the machine model. Its id is the variant in kebab case.
+    Rule {
+        AnswerFileMissing = "answer-file-missing",
+        BuildLeftover = "build-leftover",
+        CriEndpoint = "cri-endpoint",
+        DependencyCycle = "dependency-cycle",
+        DependencyMissing = "dependency-missing",
+        DependencyStart = "dependency-start",
+        DuplicateResource = "duplicate-resource",
+        EnvironmentNamesMissingFile = "environment-names-missing-file",
+        FeatureBeforeRestart = "feature-before-restart",
+        FeatureMissing = "feature-missing",
+        FlagFileMissing = "flag-file-missing",
+        InsecureProgram = "insecure-program",
+        LinkTargetMissing = "link-target-missing",
+        NameConflict = "name-conflict",
+        ParentDirectoryMissing = "parent-directory-missing",
+        PathConflict = "path-conflict",
+        PathEntryWithoutDirectory = "path-entry-without-directory",
+        PortMalformed = "port-malformed",
+        PortWithoutRule = "port-without-rule",
+        PropertyMissing = "property-missing",
+        RegistryKind = "registry-kind",
+        SddlInvalid = "sddl-invalid",
+        ServiceProgramLater = "service-program-later",
+        ServiceProgramMissing = "service-program-missing",
+        ServiceStartsTooEarly = "service-starts-too-early",
+        ServiceUnknown = "service-unknown",
+        SessionCut = "session-cut",
+        SysprepMissing = "sysprep-missing",
+        ToolMissing = "tool-missing",
+        UnknownFlag = "unknown-flag",
+        UnknownGate = "unknown-gate",
     }
-}
+);

@@ -120,7 +120,6 @@ impl Machine {
     }
 
     /// The service of that name.
-    #[must_use]
     pub fn find_service(&self, name: &str) -> Option<Present<'_, Service>> {
         self.present_resources::<Service>().find(|service| service.it.service_name.eq_ignore_ascii_case(name))
     }
@@ -137,7 +136,6 @@ impl Machine {
     }
 
     /// What is at a path.
-    #[must_use]
     pub fn find_at_path(&self, path: &str) -> Option<&ResourceKind> {
         self.resources.get(&Identity::from_path(&[], path)).map(|placed| &placed.kind)
     }

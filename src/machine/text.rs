@@ -10,9 +10,9 @@ use crate::model::command_line;
 use crate::model::paths;
 use crate::model::resource::{
     ArgumentsFile, Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState, Download,
-    EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PortRange, PortRangeKind,
-    RegistryValue, ResourceKind, Service, ServiceSettings, Symlink, Sysprep, UNPINNED, WindowsFeature,
-    WinrmListener, WinrmSetting,
+    EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PortRange, RegistryValue,
+    ResourceKind, Service, ServiceSettings, Symlink, Sysprep, UNPINNED, WindowsFeature, WinrmListener,
+    WinrmSetting,
 };
 
 use super::state::{Machine, Origin, Placed};
@@ -26,7 +26,6 @@ const WIDTH: usize = 100;
 
 impl Machine {
     /// Plain text, ASCII as far as the values are.
-    #[must_use]
     pub fn format_listing(&self) -> String {
         let mut out = format!("Windows {} (build {}) for {}", self.windows, self.build, self.target);
         out.push_str(if self.is_sealed() { ", generalized\n" } else { ", not generalized\n" });
@@ -339,12 +338,8 @@ impl Listing {
             listing.write_line(1, &format_port(port));
         });
         self.write_section("Port ranges", machine.resources_of::<PortRange>(), |listing, (it, origin)| {
-            let kind = match it.kind {
-                PortRangeKind::Dynamic => "dynamic",
-                PortRangeKind::Excluded => "excluded",
-            };
             let last = u32::from(it.start) + u32::from(it.count).saturating_sub(1);
-            listing.write_line_from(&format!("{kind} {} {}-{last}", it.protocol, it.start), origin);
+            listing.write_line_from(&format!("{} {} {}-{last}", it.kind, it.protocol, it.start), origin);
         });
     }
 

@@ -1,13 +1,9 @@
 //! Closed sets a user chooses from, each written one way everywhere.
 
-use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::names::format_suggestion;
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::classify;
 
 /// A word that is none of a closed set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,16 +14,16 @@ pub struct UnknownName {
     pub known: Vec<String>,
 }
 
-impl Classify for UnknownName {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(UnknownName => Selection);
 
-macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident, $what:literal, { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+/// Declares a closed set: its words in JSON and in messages.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+            schemars::JsonSchema,
+        )]
         pub enum $name {
             $($(#[$variant_doc])* #[serde(rename = $text)] $variant,)+
         }
@@ -35,19 +31,26 @@ macro_rules! choice {
         impl $name {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
+            pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)+
                 }
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.as_str())
             }
         }
+    };
+}
+pub(crate) use words;
+
+/// Declares a closed set whose words a user gives.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident, $what:literal, { $($set:tt)+ }) => {
+        words!($(#[$doc])* $name { $($set)+ });
 
         impl FromStr for $name {
             type Err = UnknownName;
@@ -107,7 +110,6 @@ choice!(
 impl UpdateCategory {
     /// The id that the update agent knows whatever the system's language: Microsoft's list of
     /// classification GUIDs of WSUS.
-    #[must_use]
     pub fn id(self) -> &'static str {
         match self {
             Self::CriticalUpdates => "e6cf1350-c01b-414d-a61f-263d14d133b4",

@@ -3,13 +3,11 @@
 /// Joins a program and its arguments so that `CommandLineToArgvW` gives exactly them back.
 ///
 /// The program's name must not hold a quotation mark, which no Windows path can.
-#[must_use]
 pub fn command_line(program: &str, arguments: &[String]) -> String {
     quote_words(program, arguments).join(" ")
 }
 
 /// The same, word by word, for who breaks it into lines.
-#[must_use]
 pub fn quote_words(program: &str, arguments: &[String]) -> Vec<String> {
     let arguments = arguments.iter().map(|argument| quote_argument(argument));
     std::iter::once(quote_program(program)).chain(arguments).collect()

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::choice::words;
 use super::evidence::ProofKind;
 use super::kubernetes::ComponentChoice;
 use super::line::Minor;
@@ -61,7 +62,6 @@ pub struct OwnContents {
 
 impl Component {
     /// The default and the allowed range on a Kubernetes line.
-    #[must_use]
     pub fn find_choice(&self, minor: Minor) -> Option<&ComponentChoice> {
         self.choices.iter().find(|choice| choice.kubernetes.contains(minor))
     }
@@ -89,24 +89,19 @@ pub struct Release {
     pub source: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum PayloadKind {
-    /// A program that is used as it is.
-    #[serde(rename = "exe")]
-    Exe,
-    #[serde(rename = "zip")]
-    Zip,
-    #[serde(rename = "tar.gz")]
-    TarGz,
-    #[serde(rename = "msi")]
-    Msi,
-    /// A script or any other file that is used as it is.
-    #[serde(rename = "file")]
-    File,
-}
+words!(
+    PayloadKind {
+        /// A program that is used as it is.
+        Exe = "exe",
+        Zip = "zip",
+        TarGz = "tar.gz",
+        Msi = "msi",
+        /// A script or any other file that is used as it is.
+        File = "file",
+    }
+);
 
 impl PayloadKind {
-    #[must_use]
     pub fn archive_format(self) -> Option<ArchiveFormat> {
         match self {
             Self::Zip => Some(ArchiveFormat::Zip),
@@ -166,26 +161,26 @@ pub struct Signature {
     pub key: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SignatureKind {
-    /// Detached cosign signature and short-lived certificate, without bundle.
-    CosignKeyless,
-    /// in-toto statements in a sigstore bundle, by GitHub's build provenance.
-    GithubAttestation,
-    /// OpenPGP, detached, over the checksum file.
-    OpenpgpOverChecksums,
-    /// OpenPGP, detached, over the file.
-    Openpgp,
-    /// A public key's signature over the file, as `cosign sign-blob --key` makes it.
-    CosignKey,
-    /// The same over the checksum file.
-    CosignKeyOverChecksums,
-    /// A sigstore bundle over the file.
-    SigstoreBundle,
-    Minisign,
-    MinisignOverChecksums,
-}
+words!(
+    SignatureKind {
+        /// Detached cosign signature and short-lived certificate, without bundle.
+        CosignKeyless = "cosign-keyless",
+        /// in-toto statements in a sigstore bundle, by GitHub's build provenance.
+        GithubAttestation = "github-attestation",
+        /// OpenPGP, detached, over the checksum file.
+        OpenpgpOverChecksums = "openpgp-over-checksums",
+        /// OpenPGP, detached, over the file.
+        Openpgp = "openpgp",
+        /// A public key's signature over the file, as `cosign sign-blob --key` makes it.
+        CosignKey = "cosign-key",
+        /// The same over the checksum file.
+        CosignKeyOverChecksums = "cosign-key-over-checksums",
+        /// A sigstore bundle over the file.
+        SigstoreBundle = "sigstore-bundle",
+        Minisign = "minisign",
+        MinisignOverChecksums = "minisign-over-checksums",
+    }
+);
 
 impl SignatureKind {
     /// Whether the checksum file is what is signed.
@@ -197,7 +192,6 @@ impl SignatureKind {
         )
     }
 
-    #[must_use]
     pub fn proof_kind(self) -> ProofKind {
         match self {
             Self::CosignKeyless => ProofKind::CosignKeyless,
@@ -294,24 +288,13 @@ impl From<Pin> for PinRecord {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DigestAlgorithm {
-    Sha1,
-    Sha256,
-    Sha512,
-}
-
-impl DigestAlgorithm {
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sha1 => "sha1",
-            Self::Sha256 => "sha256",
-            Self::Sha512 => "sha512",
-        }
+words!(
+    DigestAlgorithm {
+        Sha1 = "sha1",
+        Sha256 = "sha256",
+        Sha512 = "sha512",
     }
-}
+);
 
 /// A digest as it is published, ordered by the strength of its algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -323,7 +306,6 @@ pub enum PublishedDigest {
 
 impl PublishedDigest {
     /// The digest if it may pin bytes: SHA-1 may not.
-    #[must_use]
     pub fn file_digest(&self) -> Option<FileDigest> {
         match self {
             Self::Sha1(_) => None,
@@ -332,7 +314,6 @@ impl PublishedDigest {
         }
     }
 
-    #[must_use]
     pub const fn algorithm(&self) -> DigestAlgorithm {
         match self {
             Self::Sha1(_) => DigestAlgorithm::Sha1,
@@ -342,7 +323,6 @@ impl PublishedDigest {
     }
 
     /// Lower-case hexadecimal.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Sha1(digest) => digest.as_str(),
@@ -361,37 +341,23 @@ impl From<FileDigest> for PublishedDigest {
     }
 }
 
-/// How well a digest is attested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// A later record of the same source disagrees: tells drift, never pins.
-    Superseded,
-    /// The publisher replaced the bytes at this URL: tells drift, never pins.
-    Mutable,
-    /// One unrelated public repository.
-    Low,
-    /// One package manager's manifest or a thin CI pin.
-    Medium,
-    /// Two independent sources, or a build that runs the check.
-    High,
-    /// The publisher's own record.
-    Authoritative,
-}
-
-impl Confidence {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Superseded => "superseded",
-            Self::Mutable => "mutable",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Authoritative => "authoritative",
-        }
+words!(
+    /// How well a digest is attested.
+    Confidence {
+        /// A later record of the same source disagrees: tells drift, never pins.
+        Superseded = "superseded",
+        /// The publisher replaced the bytes at this URL: tells drift, never pins.
+        Mutable = "mutable",
+        /// One unrelated public repository.
+        Low = "low",
+        /// One package manager's manifest or a thin CI pin.
+        Medium = "medium",
+        /// Two independent sources, or a build that runs the check.
+        High = "high",
+        /// The publisher's own record.
+        Authoritative = "authoritative",
     }
-}
+);
 
 impl Pin {
     /// Whether the digest may decide which bytes are used.

@@ -17,7 +17,6 @@ pub struct DownloadSize {
 }
 
 impl DownloadSize {
-    #[must_use]
     pub fn sum(sizes: impl Iterator<Item = Option<u64>>) -> Self {
         sizes.fold(Self { files: 0, bytes: 0, unknown: 0 }, |sum, size| Self {
             files: sum.files + 1,
@@ -49,7 +48,6 @@ impl fmt::Display for DownloadSize {
 }
 
 /// In units of 1,000,000 bytes, rounded up.
-#[must_use]
 pub fn format_megabytes(bytes: u64) -> String {
     let tenths = bytes.div_ceil(100_000);
     format!("{}.{} MB", tenths / 10, tenths % 10)

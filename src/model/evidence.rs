@@ -5,94 +5,57 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A means of proof.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProofKind {
-    /// A digest known beforehand.
-    Pin,
-    /// A size known beforehand.
-    Size,
-    /// The publisher's checksum file.
-    ChecksumFile,
-    /// A detached signature by a public key, as cosign makes it.
-    CosignKey,
-    /// Detached signature and short-lived certificate, without bundle.
-    CosignKeyless,
-    /// A sigstore bundle over the file.
-    SigstoreBundle,
-    /// An in-toto statement in a sigstore bundle that names the file's digest.
-    Attestation,
-    Openpgp,
-    Minisign,
-    Authenticode,
-}
+use super::choice::words;
+
+words!(
+    /// A means of proof.
+    ProofKind {
+        /// A digest known beforehand.
+        Pin = "pin",
+        /// A size known beforehand.
+        Size = "size",
+        /// The publisher's checksum file.
+        ChecksumFile = "checksum-file",
+        /// A detached signature by a public key, as cosign makes it.
+        CosignKey = "cosign-key",
+        /// Detached signature and short-lived certificate, without bundle.
+        CosignKeyless = "cosign-keyless",
+        /// A sigstore bundle over the file.
+        SigstoreBundle = "sigstore-bundle",
+        /// An in-toto statement in a sigstore bundle that names the file's digest.
+        Attestation = "attestation",
+        Openpgp = "openpgp",
+        Minisign = "minisign",
+        Authenticode = "authenticode",
+    }
+);
 
 impl ProofKind {
-    pub const ALL: &'static [Self] = &[
-        Self::Pin,
-        Self::Size,
-        Self::ChecksumFile,
-        Self::CosignKey,
-        Self::CosignKeyless,
-        Self::SigstoreBundle,
-        Self::Attestation,
-        Self::Openpgp,
-        Self::Minisign,
-        Self::Authenticode,
-    ];
-
     /// Whether somebody's key stands behind it.
     #[must_use]
     pub fn is_signature(self) -> bool {
         !matches!(self, Self::Pin | Self::Size | Self::ChecksumFile)
     }
+}
 
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pin => "pin",
-            Self::Size => "size",
-            Self::ChecksumFile => "checksum-file",
-            Self::CosignKey => "cosign-key",
-            Self::CosignKeyless => "cosign-keyless",
-            Self::SigstoreBundle => "sigstore-bundle",
-            Self::Attestation => "attestation",
-            Self::Openpgp => "openpgp",
-            Self::Minisign => "minisign",
-            Self::Authenticode => "authenticode",
-        }
+words!(
+    /// The outcome of a proof, worst first.
+    Verdict {
+        /// The file contradicts the proof.
+        Failed = "failed",
+        /// The proof was wanted and is not there.
+        Absent = "absent",
+        /// Signature and signer are right; nothing proves that it was made while the certificate held.
+        SignedTimeUnproven = "signed-time-unproven",
+        Verified = "verified",
     }
-}
-
-/// The outcome of a proof, worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// The file contradicts the proof.
-    Failed,
-    /// The proof was wanted and is not there.
-    Absent,
-    /// Signature and signer are right; nothing proves that it was made while the certificate held.
-    SignedTimeUnproven,
-    Verified,
-}
+);
 
 impl Verdict {
     /// Whether the proof shows something.
     #[must_use]
     pub fn holds(self) -> bool {
         self >= Self::SignedTimeUnproven
-    }
-
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Absent => "absent",
-            Self::SignedTimeUnproven => "signed-time-unproven",
-            Self::Verified => "verified",
-        }
     }
 }
 

@@ -3,21 +3,21 @@
 //! It is no part of the lock. A bake takes it from the user, from `SOURCE_DATE_EPOCH` or from the clock; a
 //! preview has no time and takes it from what the image is made from, so that two previews are the same.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::classify;
 
+use super::value::serde_as_text;
 use super::version::Version;
 
 /// 9999-12-31T23:59:59Z: later dates have no year of four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 pub enum ImageVersion {
     /// As the user gives it.
@@ -38,11 +38,7 @@ pub enum ImageVersionError {
     Time,
 }
 
-impl Classify for ImageVersionError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(ImageVersionError => Selection);
 
 impl ImageVersion {
     /// # Errors
@@ -52,7 +48,6 @@ impl ImageVersion {
     }
 
     /// End of an image's name: `20261122-025441`. Later builds sort last.
-    #[must_use]
     pub fn format_suffix(&self) -> String {
         match self {
             Self::Given(text) => text.clone(),
@@ -66,7 +61,6 @@ impl ImageVersion {
 
     /// Three numbers, as galleries want them: Kubernetes, date, time (`1036004.20261122.25441`). Newer Kubernetes
     /// releases sort last, then later builds.
-    #[must_use]
     pub fn format_numbers(&self, kubernetes: &Version) -> String {
         let release = format_release(kubernetes);
         match self {
@@ -111,16 +105,10 @@ impl FromStr for ImageVersion {
     }
 }
 
-impl TryFrom<String> for ImageVersion {
-    type Error = ImageVersionError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
+impl fmt::Display for ImageVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.format_suffix())
     }
 }
 
-impl From<ImageVersion> for String {
-    fn from(version: ImageVersion) -> Self {
-        version.format_suffix()
-    }
-}
+serde_as_text!(ImageVersion);

@@ -28,7 +28,6 @@ impl Images {
         }
     }
 
-    #[must_use]
     pub fn named(&self) -> Option<&BTreeMap<FileName, ImageDefinition>> {
         match self {
             Self::Named(images) if !images.is_empty() => Some(images),

@@ -7,7 +7,7 @@ mod strict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::classify;
 
 use strict::Strict;
 
@@ -24,11 +24,7 @@ pub struct JsonError {
     pub message: String,
 }
 
-impl Classify for JsonError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(JsonError => Selection);
 
 fn format_path(path: &str) -> String {
     // `?` stands for a key that was not taken.
@@ -89,7 +85,6 @@ fn json_error(
 ///
 /// # Panics
 /// Never for the types of this crate: they have text keys and finite numbers.
-#[must_use]
 pub fn format_json<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("values of this crate are JSON");
     text.push('\n');
@@ -100,7 +95,6 @@ pub fn format_json<T: Serialize>(value: &T) -> String {
 ///
 /// # Panics
 /// Never for the types of this crate.
-#[must_use]
 pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).expect("values of this crate are JSON")
 }

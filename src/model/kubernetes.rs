@@ -113,7 +113,6 @@ pub struct SecurityFix {
 
 impl SecurityFix {
     /// The first fixed release of a line.
-    #[must_use]
     pub fn find_fixed_release(&self, minor: Minor) -> Option<&Version> {
         self.fixed.iter().find(|fixed| Minor::from_release(fixed) == Some(minor))
     }
@@ -209,18 +208,15 @@ pub struct Surveys(pub Vec<Survey>);
 
 impl Surveys {
     /// The release that was asked for a line.
-    #[must_use]
     pub fn find(&self, minor: Minor) -> Option<&Survey> {
         self.0.iter().find(|survey| survey.minor == minor)
     }
 
     /// The newest surveyed line that is not newer than `minor`.
-    #[must_use]
     pub fn find_nearest(&self, minor: Minor) -> Option<&Survey> {
         self.0.iter().filter(|survey| survey.minor <= minor).max_by_key(|survey| survey.minor)
     }
 
-    #[must_use]
     pub fn newest(&self) -> Option<Minor> {
         self.0.iter().map(|survey| survey.minor).max()
     }
@@ -286,7 +282,6 @@ impl<'a> ProgramTable<'a> {
     ///
     /// Gates of the line before count as known: the help hides a gate that graduated, and the
     /// program accepts it until it is removed.
-    #[must_use]
     pub fn list_programs(&self, minor: Minor) -> BTreeMap<String, Program> {
         let Some(survey) = self.surveyed.find(minor) else { return BTreeMap::new() };
         let before = self.surveyed.0.iter().map(|survey| survey.minor).filter(|other| *other < minor).max();

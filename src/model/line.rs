@@ -4,11 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::diagnostic::{Classify, ErrorClass};
-
+use super::value::serde_as_text;
 use super::version::Version;
+use crate::diagnostic::classify;
 
 /// A Kubernetes line: `1.20`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
@@ -37,17 +36,12 @@ pub struct LineError {
 
 impl Minor {
     /// The line of a release.
-    #[must_use]
     pub fn from_release(release: &Version) -> Option<Self> {
         release.minor().parse().ok()
     }
 }
 
-impl Classify for LineError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(LineError => Selection);
 
 impl FromStr for Minor {
     type Err = LineError;
@@ -122,37 +116,6 @@ impl fmt::Display for LineRange {
             (Some(since), Some(before)) => write!(f, ">={since}, <{before}"),
         }
     }
-}
-
-/// Reads text without keeping a copy of it.
-struct Text<T>(std::marker::PhantomData<T>);
-
-impl<T: FromStr<Err = LineError>> serde::de::Visitor<'_> for Text<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
-        text.parse().map_err(E::custom)
-    }
-}
-
-macro_rules! serde_as_text {
-    ($($name:ident),+) => {$(
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_str(Text(std::marker::PhantomData))
-            }
-        }
-    )+};
 }
 
 serde_as_text!(Minor, LineRange);

@@ -1,7 +1,6 @@
 //! Finding what a misspelt name may have meant.
 
 /// The known name nearest to `given`, if one is near enough to be meant.
-#[must_use]
 pub fn find_closest_name<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = given.to_lowercase();
     known

@@ -9,12 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct NonEmpty<T: Clone>(Vec<T>);
 
 impl<T: Clone> NonEmpty<T> {
-    #[must_use]
     pub fn first(&self) -> &T {
         &self.0[0]
     }
 
-    #[must_use]
     pub fn as_slice(&self) -> &[T] {
         &self.0
     }

@@ -90,7 +90,6 @@ pub fn is_prefix(key: &str) -> bool {
 
 /// Where a mirror has the bytes of this URL, with the headers that it needs. The longest prefix
 /// that matches counts.
-#[must_use]
 pub fn find_mirror<'a>(
     overrides: &'a Overrides,
     url: &HttpUrl,
@@ -105,7 +104,6 @@ pub fn find_mirror<'a>(
 }
 
 /// The URL of a mirror, or the URL itself.
-#[must_use]
 pub fn resolve_mirror(overrides: &Overrides, url: &HttpUrl) -> HttpUrl {
     find_mirror(overrides, url).map_or_else(|| url.clone(), |(url, _)| url)
 }

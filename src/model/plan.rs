@@ -74,7 +74,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    #[must_use]
     pub fn situation(&self) -> Situation {
         let mut components: BTreeMap<String, Version> = BTreeMap::new();
         for group in &self.groups {
@@ -101,13 +100,11 @@ impl Plan {
     }
 
     /// What a build downloads, if nothing of it is in the store.
-    #[must_use]
     pub fn download_size(&self) -> DownloadSize {
         DownloadSize::sum(self.artifacts().map(|artifact| artifact.size))
     }
 
     /// The selection without what decides only how, where or under which name the image is built.
-    #[must_use]
     pub fn locked_selection(&self) -> ImageDefinition {
         let mut selection = self.selection.clone();
         selection.image_version = None;
@@ -218,14 +215,12 @@ pub fn format_unasked<'a>(artifacts: impl Iterator<Item = &'a PlannedArtifact>) 
 
 impl PlannedArtifact {
     /// Component and version, as messages name it.
-    #[must_use]
     pub fn title(&self) -> String {
         format!("{} {}", self.component, self.version)
     }
 
     /// Signatures that are declared and of which there is no evidence: nobody asked for them. A checksum file beside
     /// a pin is none: it shows no more than the pin.
-    #[must_use]
     pub fn list_unasked(&self) -> Vec<ProofKind> {
         let signatures = self.signatures.iter().map(|signature| signature.kind.proof_kind());
         let inner = self.authenticode.iter().map(|_| ProofKind::Authenticode);
@@ -250,13 +245,11 @@ impl PlannedArtifact {
     }
 
     /// The digest that the guest checks.
-    #[must_use]
     pub fn digest(&self) -> Option<&PinnedDigest> {
         self.digests.first()
     }
 
     /// `pinned (sha256, medium)` or `unpinned`.
-    #[must_use]
     pub fn format_pin_state(&self) -> String {
         match self.digest() {
             Some(digest) => {

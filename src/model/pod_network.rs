@@ -102,7 +102,6 @@ pub struct CniConfiguration {
 
 impl PodNetwork {
     /// The HNS network of a cluster whose agents are containers.
-    #[must_use]
     pub fn cluster_hns_network(&self) -> Option<&str> {
         let own = self.cluster.hns_network.as_deref();
         own.or(self.hns_network.as_deref()).filter(|name| !name.is_empty())

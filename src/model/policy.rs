@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::choice::words;
 use super::component::Confidence;
 use super::evidence::{ProofKind, Verdict};
 use super::url::HttpUrl;
@@ -116,7 +117,6 @@ pub struct Waiver {
 
 impl Policy {
     /// What holds where no policy is in force: plain HTTP to these hosts.
-    #[must_use]
     pub fn from_hosts(plain_http: &[String]) -> Self {
         Self { name: "default".to_owned(), plain_http: plain_http.to_vec(), ..Self::default() }
     }
@@ -128,7 +128,6 @@ impl Policy {
     }
 
     /// The hosts that may be asked; none where every host may.
-    #[must_use]
     pub fn hosts(&self) -> Option<AllowedHosts> {
         let patterns = self.allowed_hosts.clone()?;
         Some(AllowedHosts { policy: self.name.clone(), patterns })
@@ -159,45 +158,30 @@ pub fn matches_host(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// What a subject is in an image or a build.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// A published file of a component: a program, an archive, an installer.
-    Artifact,
-    /// A Windows update, as a file or by a search.
-    Update,
-    /// A part of a volume plugin.
-    VolumePlugin,
-    ContainerImage,
-    /// A certificate that the guest is told to trust.
-    Certificate,
-    /// A variable that names the base image.
-    BaseImage,
-    /// Packer or a plugin of it, which runs on the building machine.
-    BuildTool,
-    /// A medium that the builder attaches to the machine.
-    Medium,
-    /// A guest script of the user's own in the place of the program's.
-    GuestScript,
-    /// A file of the user's own: catalog, component, target, step.
-    OwnFile,
-}
-
-impl Role {
-    pub const ALL: &'static [Self] = &[
-        Self::Artifact,
-        Self::Update,
-        Self::VolumePlugin,
-        Self::ContainerImage,
-        Self::Certificate,
-        Self::BaseImage,
-        Self::BuildTool,
-        Self::Medium,
-        Self::GuestScript,
-        Self::OwnFile,
-    ];
-}
+words!(
+    /// What a subject is in an image or a build.
+    Role {
+        /// A published file of a component: a program, an archive, an installer.
+        Artifact = "artifact",
+        /// A Windows update, as a file or by a search.
+        Update = "update",
+        /// A part of a volume plugin.
+        VolumePlugin = "volume-plugin",
+        ContainerImage = "container-image",
+        /// A certificate that the guest is told to trust.
+        Certificate = "certificate",
+        /// A variable that names the base image.
+        BaseImage = "base-image",
+        /// Packer or a plugin of it, which runs on the building machine.
+        BuildTool = "build-tool",
+        /// A medium that the builder attaches to the machine.
+        Medium = "medium",
+        /// A guest script of the user's own in the place of the program's.
+        GuestScript = "guest-script",
+        /// A file of the user's own: catalog, component, target, step.
+        OwnFile = "own-file",
+    }
+);
 
 /// Whether a name fits a pattern: `*` at the end stands for any rest.
 #[must_use]

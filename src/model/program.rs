@@ -22,7 +22,6 @@ pub struct ProgramVersion {
 
 impl ProgramVersion {
     /// This program.
-    #[must_use]
     pub fn current() -> Self {
         let own = |text: &str| text.to_owned();
         Self {
@@ -34,7 +33,6 @@ impl ProgramVersion {
     }
 
     /// As `imagegen --version` prints it behind the name.
-    #[must_use]
     pub fn format(&self) -> String {
         let mut text = format!("{}\n", self.version);
         let commit = if self.commit.is_empty() { "none: a development build" } else { &self.commit };
@@ -48,7 +46,6 @@ impl ProgramVersion {
     }
 
     /// In one line: `0.1.0 (commit 1f2e3d, 2026-11-22)`.
-    #[must_use]
     pub fn format_line(&self) -> String {
         let commit = (!self.commit.is_empty()).then(|| format!("commit {}", self.commit));
         let date = (!self.date.is_empty()).then(|| self.date.clone());

@@ -68,7 +68,6 @@ impl fmt::Display for CheckStage {
 
 impl TargetRecord {
     /// The strongest check of a target.
-    #[must_use]
     pub fn stage(&self) -> Option<CheckStage> {
         self.checks.iter().map(|check| check.stage).max()
     }
@@ -78,7 +77,6 @@ impl TargetRecord {
     }
 
     /// The strongest check of each plugin version, the strongest first: `executed (1.0.9), checked by name (1.1.4)`.
-    #[must_use]
     pub fn format_stages(&self) -> String {
         let mut strongest: BTreeMap<Option<&Version>, CheckStage> = BTreeMap::new();
         for check in &self.checks {

@@ -55,7 +55,6 @@ macro_rules! resource_kinds {
 
         impl ResourceKind {
             /// What the type says about the resource.
-            #[must_use]
             pub fn properties(&self) -> &dyn ResourceType {
                 match self {
                     $(Self::$name(it) => it,)+

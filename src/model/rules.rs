@@ -73,7 +73,6 @@ pub struct Group {
 
 impl Group {
     /// The group of a component that stands alone.
-    #[must_use]
     pub fn of_component(name: &ComponentName, own: &OwnContents) -> Self {
         let part = Part { component: name.clone(), when: When::default(), follows_kubernetes: false };
         Self {

@@ -34,19 +34,16 @@ impl Secret {
     }
 
     /// A value of the program's own in the place of a secret. It is not masked.
-    #[must_use]
     pub fn from_constant(value: &'static str) -> Self {
         Self(Zeroizing::new(value.as_bytes().to_vec()))
     }
 
     /// The value itself, for the one program or server that it is meant for.
-    #[must_use]
     pub fn reveal(&self) -> &[u8] {
         &self.0
     }
 
     /// The value as text; empty where it is none.
-    #[must_use]
     pub fn reveal_text(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }

@@ -275,7 +275,6 @@ pub struct ReleaseSource {
 }
 
 impl Target {
-    #[must_use]
     pub fn image(&self) -> Option<&ImageTarget> {
         match &self.kind {
             TargetKind::Machine(_) => None,
@@ -283,7 +282,6 @@ impl Target {
         }
     }
 
-    #[must_use]
     pub fn delivery(&self) -> &NonEmpty<Delivery> {
         match &self.kind {
             TargetKind::Machine(machine) => &machine.delivery,
@@ -292,7 +290,6 @@ impl Target {
     }
 
     /// Facts for expressions of the guest's steps, as `target`. Every name is always defined.
-    #[must_use]
     pub fn facts(&self) -> Value {
         let platform = self.image().map(|image| image.platform.clone()).unwrap_or_default();
         let session = self.image().map(ImageTarget::session);
@@ -333,14 +330,12 @@ impl Target {
     }
 
     /// Packer's source type under the chosen selectors; empty where no image is built.
-    #[must_use]
     pub fn builder<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> &'a str {
         let own = self.chosen_values(selectors).find_map(|value| value.builder.as_deref());
         own.unwrap_or_else(|| self.image().map_or("", |image| &image.builder))
     }
 
     /// The folder of the workspace that holds the image under the chosen selectors, where the image is files.
-    #[must_use]
     pub fn output_folder<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> Option<&'a str> {
         let own = self.chosen_values(selectors).find_map(|value| value.output_folder.as_deref());
         own.or_else(|| match &self.image()?.output {
@@ -350,7 +345,6 @@ impl Target {
     }
 
     /// The further file that the chosen selectors ask for.
-    #[must_use]
     pub fn conversion<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> Option<&'a Conversion> {
         self.chosen_values(selectors).find_map(|value| value.convert.as_ref())
     }
@@ -362,21 +356,18 @@ impl Target {
         self.image().map(|image| image.builder.as_str()).into_iter().chain(chosen)
     }
 
-    #[must_use]
     pub fn find_variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
     }
 }
 
 impl ImageTarget {
-    #[must_use]
     pub fn session(&self) -> (WinrmTransport, &AccountName) {
         match &self.session {
             Session::Winrm { transport, user } => (*transport, user),
         }
     }
 
-    #[must_use]
     pub fn media(&self) -> &[BootMedium] {
         match &self.start {
             Start::SourceImage { .. } => &[],
@@ -385,7 +376,6 @@ impl ImageTarget {
     }
 
     /// Files that the source block reads.
-    #[must_use]
     pub fn files(&self) -> &[String] {
         match &self.start {
             Start::SourceImage { files, .. } | Start::BootMedia { files, .. } => files,
@@ -393,7 +383,6 @@ impl ImageTarget {
     }
 
     /// What Sysprep does when it ends.
-    #[must_use]
     pub fn finish(&self) -> &str {
         match &self.seal {
             Seal::Sysprep { finish } | Seal::Agent { finish, .. } => finish,
@@ -401,7 +390,6 @@ impl ImageTarget {
     }
 
     /// Programs of the platform that seal the machine; none where Sysprep itself does.
-    #[must_use]
     pub fn seal_agents(&self) -> &[SealAgent] {
         match &self.seal {
             Seal::Sysprep { .. } => &[],

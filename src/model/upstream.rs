@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::version::Version;
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::classify;
 
 /// A publisher's list of releases. In its `url`, `{minor}` stands for the Kubernetes line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,14 +36,9 @@ pub struct UpstreamError {
     pub reason: String,
 }
 
-impl Classify for UpstreamError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Fetch
-    }
-}
+classify!(UpstreamError => Fetch);
 
 impl Upstream {
-    #[must_use]
     pub fn list_url(&self, minor: &str) -> String {
         self.url.replace("{minor}", minor)
     }

@@ -6,20 +6,19 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::secret::is_secret_name;
 use super::text::find_control;
-use crate::diagnostic::{Classify, ErrorClass};
+use super::value::serde_as_text;
+use crate::diagnostic::classify;
 
 /// The URL of something that is downloaded: `https` or `http`, a host, no user. Plain HTTP passes the gate of
 /// `trust` for loopback and for the hosts that the user names.
 ///
 /// A query that may be a signature or a token is part of the request alone: `Display`, comparisons and
 /// serde leave it out. There is no way to a text but by a method that says which of the two it gives.
-#[derive(Clone, Deserialize, Serialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, JsonSchema)]
 #[schemars(with = "String", extend("examples" = ["https://artifacts.example.com/file.zip"]))]
 pub struct HttpUrl {
     text: String,
@@ -35,11 +34,7 @@ pub struct UrlError {
     reason: &'static str,
 }
 
-impl Classify for UrlError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(UrlError => Selection);
 
 /// Parameters of signed URLs and tokens, in lower case: Microsoft's and Google's shared access, S3's older
 /// signatures and CloudFront, and common names of tokens.
@@ -131,25 +126,21 @@ fn is_written_host(authority: &str, host: &str) -> bool {
 
 impl HttpUrl {
     /// The URL with its whole query, for the request alone.
-    #[must_use]
     pub fn request_url(&self) -> &str {
         &self.text
     }
 
     /// The URL without a query that may be a secret.
-    #[must_use]
     pub fn public_url(&self) -> &str {
         &self.text[..self.public]
     }
 
     /// Host without port, as the HTTP client reads it.
-    #[must_use]
     pub fn host(&self) -> String {
         parse_host(self.public_url())
     }
 
     /// What follows the last `/`, without query.
-    #[must_use]
     pub fn file_name(&self) -> &str {
         file_name(self.public_url())
     }
@@ -229,19 +220,7 @@ fn is_plain(text: &str) -> bool {
         && !rest.contains(['?', '#'])
 }
 
-impl TryFrom<String> for HttpUrl {
-    type Error = UrlError;
-
-    fn try_from(text: String) -> Result<Self, UrlError> {
-        text.parse()
-    }
-}
-
-impl From<HttpUrl> for String {
-    fn from(url: HttpUrl) -> Self {
-        url.public_url().to_owned()
-    }
-}
+serde_as_text!(HttpUrl);
 
 impl PartialEq for HttpUrl {
     fn eq(&self, other: &Self) -> bool {
@@ -331,7 +310,6 @@ pub fn find_secret_parts(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Host of a URL, without port, as the HTTP client reads it. Empty for a text that is not a URL.
-#[must_use]
 pub fn parse_host(url: &str) -> String {
     Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
 }
@@ -349,14 +327,12 @@ fn split_authority(url: &str) -> &str {
 }
 
 /// What follows the last `/`, without query.
-#[must_use]
 pub fn file_name(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     path.rsplit('/').next().unwrap_or(path)
 }
 
 /// A path of a URL as a server reads it: without query, `%2B` as `+`. None where that is no text.
-#[must_use]
 pub fn decode_path(path: &str) -> Option<String> {
     let path = path.split(['?', '#']).next().unwrap_or(path);
     let mut bytes = Vec::with_capacity(path.len());

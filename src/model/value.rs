@@ -3,13 +3,16 @@
 mod digest;
 mod windows;
 
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use ipnet::Ipv4Net;
+use serde::de::Visitor;
 
 use super::url::strip_secrets;
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::classify;
 
 pub use digest::*;
 pub use windows::*;
@@ -25,15 +28,10 @@ pub struct ValueError {
     pub fault: Option<String>,
 }
 
-impl Classify for ValueError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(ValueError => Selection);
 
 impl ValueError {
     /// A user and a query of a URL are left out.
-    #[must_use]
     pub fn new(text: &str, expected: &'static str) -> Self {
         let text = if text.contains("://") { strip_secrets(text) } else { text.to_owned() };
         Self { text, expected, fault: None }
@@ -68,7 +66,6 @@ macro_rules! text_value {
         pub struct $name(String);
 
         impl $name {
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -141,6 +138,39 @@ macro_rules! text_value {
         }
     };
 }
+
+/// Reads text without keeping a copy of it.
+pub(super) struct Text<T>(pub PhantomData<T>);
+
+impl<T: FromStr<Err: Display>> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
+/// Declares that JSON has a value as its `Display` writes it and its `FromStr` reads it.
+macro_rules! serde_as_text {
+    ($($name:ident),+) => {$(
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str($crate::model::value::Text(std::marker::PhantomData))
+            }
+        }
+    )+};
+}
+pub(super) use serde_as_text;
 
 text_value!(
     /// An IPv4 network. Windows overlays and kube-proxy's kernel mode take no other.
@@ -224,7 +254,6 @@ impl ImageReference {
     ///
     /// # Panics
     /// Never: the text was parsed when the value was made.
-    #[must_use]
     pub fn digest(&self) -> Sha256 {
         let digest = self.0.rsplit_once("@sha256:").and_then(|(_, digest)| digest.parse().ok());
         digest.expect("an `ImageReference` ends in a digest")
@@ -236,7 +265,6 @@ impl Cidr {
     ///
     /// # Panics
     /// Never: the text was parsed when the value was made.
-    #[must_use]
     pub fn network(&self) -> Ipv4Net {
         parse_network(&self.0).expect("a `Cidr` is a network")
     }

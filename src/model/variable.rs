@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::choice::words;
 use super::version::Version;
 
 /// The variable that asks for an image of evaluation media.
@@ -166,33 +167,15 @@ pub struct Floating {
     pub source: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum VariableType {
-    #[serde(rename = "string")]
-    String,
-    #[serde(rename = "number")]
-    Number,
-    #[serde(rename = "bool")]
-    Bool,
-    #[serde(rename = "list(string)")]
-    StringList,
-    #[serde(rename = "map(string)")]
-    StringMap,
-}
-
-impl VariableType {
-    /// As Packer writes it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Bool => "bool",
-            Self::StringList => "list(string)",
-            Self::StringMap => "map(string)",
-        }
+words!(
+    VariableType {
+        String = "string",
+        Number = "number",
+        Bool = "bool",
+        StringList = "list(string)",
+        StringMap = "map(string)",
     }
-}
+);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -228,7 +211,6 @@ impl Variable {
     }
 
     /// Packer's own environment variable for it.
-    #[must_use]
     pub fn packer_name(&self) -> String {
         packer_name(&self.name)
     }
@@ -247,13 +229,11 @@ impl Selector {
         self.environment.iter().filter(|name| !kept.contains(name))
     }
 
-    #[must_use]
     pub fn find_value(&self, name: &str) -> Option<&SelectorValue> {
         self.values.iter().find(|value| value.value == name)
     }
 
     /// The environment variable that may give it; the lock records the others.
-    #[must_use]
     pub fn packer_name(&self) -> String {
         packer_name(&self.name)
     }

@@ -4,18 +4,18 @@
 //! Dotted numbers decide first; a pre-release (`-rc.1`, `-alpha.2`, `-beta.0`) sorts before the
 //! release it announces; any other rest sorts after it, numbers in it as numbers.
 
-use crate::diagnostic::{Classify, ErrorClass};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use super::value::serde_as_text;
+use crate::diagnostic::classify;
 
 /// A version without leading `v`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(with = "String", extend("examples" = ["1.36.4"]))]
 pub struct Version(String);
 
@@ -26,14 +26,9 @@ pub struct VersionError {
     reason: &'static str,
 }
 
-impl Classify for VersionError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(VersionError => Selection);
 
 impl Version {
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -42,19 +37,16 @@ impl Version {
     ///
     /// # Panics
     /// If it is none, which a test of the caller would see.
-    #[must_use]
     pub fn from_literal(text: &'static str) -> Self {
         text.parse().expect("a version in the program's text is one")
     }
 
     /// The dotted numbers at the start.
-    #[must_use]
     pub fn numbers(&self) -> Vec<u64> {
         self.split_numbers().0.collect()
     }
 
     /// `1.20` of `1.20.0`.
-    #[must_use]
     pub fn minor(&self) -> String {
         let numbers = self.numbers();
         match numbers.as_slice() {
@@ -97,20 +89,6 @@ impl FromStr for Version {
             return Err(error("a number is missing beside a dot"));
         }
         Ok(Self(text.to_owned()))
-    }
-}
-
-impl TryFrom<String> for Version {
-    type Error = VersionError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<Version> for String {
-    fn from(version: Version) -> Self {
-        version.0
     }
 }
 
@@ -174,8 +152,7 @@ fn split_chunks(text: &str) -> Vec<(u64, &str)> {
 /// Comparators joined by commas (all hold), alternatives by ` || `; `*` is every version.
 ///
 /// A pre-release belongs to the range that its release belongs to: `1.24.0-rc.1` is a 1.24.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String", extend("examples" = [">=1.24.0, <1.30.0"]))]
 pub struct VersionRange {
     text: String,
@@ -192,7 +169,6 @@ enum Operator {
 }
 
 impl VersionRange {
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -269,22 +245,10 @@ fn parse_comparator(part: &str) -> Result<(Operator, Version), VersionError> {
     Ok((operator, rest.trim().parse()?))
 }
 
-impl TryFrom<String> for VersionRange {
-    type Error = VersionError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<VersionRange> for String {
-    fn from(range: VersionRange) -> Self {
-        range.text
-    }
-}
-
 impl fmt::Display for VersionRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)
     }
 }
+
+serde_as_text!(Version, VersionRange);

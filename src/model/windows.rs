@@ -130,7 +130,6 @@ pub struct RegistrySetting {
 
 impl WindowsRelease {
     /// The update that reads a setting: its article, or its month where the article is not known.
-    #[must_use]
     pub fn find_update<'a>(&'a self, setting: &'a RegistrySetting) -> Option<&'a str> {
         let month = setting.since.as_deref()?;
         let article = self.updates.as_ref().and_then(|updates| updates.months.get(month));
@@ -139,7 +138,6 @@ impl WindowsRelease {
 
     /// A setting's name with the update that reads it: `KB5025230-HnsAclUpdateChange`; `fix` stands before a value
     /// that has a number for a name.
-    #[must_use]
     pub fn name_setting(&self, setting: &RegistrySetting) -> String {
         let is_number = setting.name.bytes().all(|byte| byte.is_ascii_digit());
         let kind = is_number.then_some("fix");

@@ -17,7 +17,6 @@ use crate::scripts::INSTALL;
 use super::{LOCKFILE, RenderError, Workspace, build_context, hcl, offline, payload};
 
 /// Names of a bundle's archive and of the file with its checksum.
-#[must_use]
 pub fn archive_names(plan: &Plan) -> [String; 2] {
     let name = format!("imagegen-{}-{}-k8s-{}.zip", plan.target.name, plan.windows.release, plan.kubernetes);
     let checksum = format!("{name}.sha256");

@@ -13,7 +13,6 @@ use super::RenderError;
 
 /// A template as Tera reads it. In the file every tag stands in a comment of its own line
 /// (`#{% if has.x %}`), so that the file is valid HCL; the line must not leave a blank one behind.
-#[must_use]
 pub fn convert_template(source: &str) -> String {
     let mut text = String::with_capacity(source.len());
     for line in source.lines() {

@@ -21,7 +21,6 @@ pub struct Platform {
 
 impl Platform {
     /// The one that this program was built for.
-    #[must_use]
     pub fn host() -> Self {
         let os = match std::env::consts::OS {
             "macos" => "darwin",

@@ -35,7 +35,6 @@ pub struct Demand<'a> {
 }
 
 impl<'a> Demand<'a> {
-    #[must_use]
     pub fn new(policy: &'a model::Policy, rule: &'a SignedScripts, roots: &'a PinnedRoots, now: u64) -> Self {
         let allowed_roots = policy.allowed_roots.as_deref();
         Self { policy: &policy.name, rule, roots, allowed_roots, now }

@@ -31,7 +31,6 @@ pub fn resolve_cluster_plan(args: &ClusterArgs, trees: &Trees) -> Result<(Plan, 
     resolve_node_plan(&selection, trees)
 }
 
-#[must_use]
 pub fn cluster_input(args: &ClusterArgs) -> ClusterInput {
     ClusterInput {
         endpoint: args.endpoint.clone(),

@@ -59,7 +59,6 @@ impl DefinedImage {
     }
 
     /// The lockfile beside the definition: `imagegen.lock.json`, or `imagegen.NAME.lock.json` for one of several.
-    #[must_use]
     pub fn lock_path(&self) -> PathBuf {
         if self.several {
             return self.path.with_extension(format!("{}.lock.json", self.name));
@@ -68,7 +67,6 @@ impl DefinedImage {
     }
 
     /// What `--config` names it by.
-    #[must_use]
     pub fn config(&self) -> String {
         let path = self.path.display();
         if self.several { format!("{path}#{}", self.name) } else { path.to_string() }

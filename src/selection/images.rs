@@ -12,7 +12,6 @@ use super::{DefinedImage, list_images};
 const WORKSPACES: &str = "imagegen-out";
 
 /// The workspace of a named image.
-#[must_use]
 pub fn workspace_path(name: &str) -> PathBuf {
     Path::new(WORKSPACES).join(name)
 }

@@ -56,7 +56,6 @@ pub fn check_lock_path(path: &Path) -> Result<()> {
 }
 
 /// The lockfile's path: as named, or beside the image definition.
-#[must_use]
 pub fn lock_path(named: Option<&PathBuf>, default: &Path) -> PathBuf {
     named.cloned().unwrap_or_else(|| default.to_owned())
 }

@@ -87,7 +87,6 @@ impl Counts {
 
 impl Downloads {
     /// `sizes` has an entry for each file: its size, as far as it is known.
-    #[must_use]
     pub fn new(printer: &Printer, sizes: &[Option<u64>]) -> Self {
         let shown = if printer.verbosity == Verbosity::Quiet {
             Shown::Silent
@@ -105,7 +104,6 @@ impl Downloads {
     }
 
     /// Nothing is shown.
-    #[must_use]
     pub fn new_silent() -> Self {
         let counts = Counts::default();
         Self { shown: Shown::Silent, verbose: false, counts, start: Instant::now() }

@@ -63,7 +63,6 @@ pub enum FileKind {
 impl FileKind {
     pub const ALL: &'static [Self] = &[Self::Pe, Self::Msi, Self::PowerShell, Self::Cab, Self::Cat];
 
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pe => "PE image",
@@ -75,7 +74,6 @@ impl FileKind {
     }
 
     /// By a file's first eight bytes, and by its name where they do not tell.
-    #[must_use]
     pub fn detect(name: &str, head: &[u8]) -> Option<Self> {
         let end = name.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
         match end.as_str() {
@@ -113,7 +111,6 @@ pub struct Policy {
 
 impl Policy {
     /// The program's own roots and nothing else demanded.
-    #[must_use]
     pub fn new(roots: &PinnedRoots, at: UnixTime) -> Self {
         Self {
             publisher: None,

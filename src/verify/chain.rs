@@ -22,7 +22,7 @@ use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, anchor_from_
 pub use certificate::Certificate;
 pub(crate) use certificate::find_attribute_type;
 
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::classify;
 use crate::embedded::Tree;
 
 /// RSA keys below this many bits prove nothing.
@@ -49,11 +49,7 @@ pub enum ChainError {
     Invalid { subject: String, why: String },
 }
 
-impl Classify for ChainError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
-    }
-}
+classify!(ChainError => Verification);
 
 /// Why roots cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,11 +64,7 @@ pub enum RootError {
     Differs { file: String, found: String },
 }
 
-impl Classify for RootError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(RootError => Selection);
 
 /// What a certificate is to be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -83,7 +75,6 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::CodeSigning => "code signing",
@@ -136,7 +127,6 @@ impl Root {
         })
     }
 
-    #[must_use]
     pub fn der(&self) -> &[u8] {
         &self.der
     }
@@ -378,7 +368,6 @@ fn invalid_chain_error(leaf: &Certificate<'_>, error: &Error) -> ChainError {
 }
 
 /// Seconds since 1970 as people and JSON write a time.
-#[must_use]
 pub fn format_time(time: UnixTime) -> String {
     der::DateTime::from_unix_duration(Duration::from_secs(time.as_secs()))
         .map_or_else(|_| format!("{} s after 1970", time.as_secs()), |time| time.to_string())

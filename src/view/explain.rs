@@ -78,7 +78,6 @@ fn normalize_name(name: &str) -> String {
 }
 
 impl Index {
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<&[Explanation]> {
         self.0.get(&normalize_name(name)).map(Vec::as_slice)
     }

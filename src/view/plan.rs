@@ -30,7 +30,6 @@ pub struct PlanOutput<'a> {
 }
 
 impl<'a> PlanOutput<'a> {
-    #[must_use]
     pub fn new(plan: &'a Plan, guest: &'a Guest) -> Self {
         Self {
             selection: &plan.selection,
@@ -48,7 +47,6 @@ impl<'a> PlanOutput<'a> {
 }
 
 /// The plan as `imagegen plan` prints it.
-#[must_use]
 pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
     let mut text = format!(
         "{}, {} (build {}), Kubernetes {}\nruntime {} {}, CNI {}, host access {}, delivery {}, pause {}\n",
@@ -83,7 +81,6 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
 }
 
 /// What `-v` adds: where each artifact comes from, and the resources of each step.
-#[must_use]
 pub fn format_details(plan: &Plan, guest: &Guest) -> String {
     let mut text = "\nArtifacts\n".to_owned();
     for artifact in plan.artifacts() {
@@ -119,7 +116,6 @@ fn format_components(text: &mut String, plan: &Plan) {
 }
 
 /// What `imagegen lock` says of the file that it wrote.
-#[must_use]
 pub fn format_lock(file: &str, lock: &Lock) -> String {
     let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
     let unasked = format_unasked(lock.artifacts.iter());

@@ -42,7 +42,6 @@ impl Scratch {
         Ok(())
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.0.path()
     }

@@ -26,14 +26,12 @@ fn allowed(folder: &Path) -> bool {
 
 /// Bytes that this user may still write there; none where the system does not say.
 #[cfg(unix)]
-#[must_use]
 pub fn free(path: &Path) -> Option<u64> {
     let figures = rustix::fs::statvfs(find_nearest_existing(path)?).ok()?;
     figures.f_bavail.checked_mul(figures.f_frsize)
 }
 
 #[cfg(not(unix))]
-#[must_use]
 pub fn free(_: &Path) -> Option<u64> {
     None
 }

@@ -61,12 +61,10 @@ impl Sums {
     }
 
     /// Bytes so far.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    #[must_use]
     pub fn finish(self) -> Digests {
         Digests {
             sha256: encode_hex(self.sha256.finish().as_ref()),

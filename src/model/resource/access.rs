@@ -1,10 +1,9 @@
 //! Access to the machine: accounts, WinRM, certificates; and what Microsoft Defender leaves alone.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::choice::words;
 use super::super::value::{AccountName, Sha256};
 use super::{Ensure, Identity, ResourceType};
 
@@ -35,22 +34,12 @@ pub struct WinrmListener {
     pub ensure: Ensure,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum WinrmTransport {
-    #[serde(rename = "HTTP")]
-    Http,
-    #[serde(rename = "HTTPS")]
-    Https,
-}
-
-impl fmt::Display for WinrmTransport {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Http => "HTTP",
-            Self::Https => "HTTPS",
-        })
+words!(
+    WinrmTransport {
+        Http = "HTTP",
+        Https = "HTTPS",
     }
-}
+);
 
 /// A value below `WSMan:\localhost`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -94,22 +83,12 @@ pub struct DefenderExclusion {
     pub ensure: Ensure,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ExclusionKind {
-    Path,
-    Process,
-}
-
-impl ExclusionKind {
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Path => "path",
-            Self::Process => "process",
-        }
+words!(
+    ExclusionKind {
+        Path = "path",
+        Process = "process",
     }
-}
+);
 
 impl ResourceType for LocalUser {
     fn identity(&self) -> Identity {

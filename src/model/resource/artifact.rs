@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::choice::words;
 use super::super::member::MemberName;
 use super::super::url::HttpUrl;
 use super::super::value::{FileDigest, PinAlgorithm, Sha256, ValueError, WindowsPath};
@@ -52,13 +53,11 @@ impl From<Download> for DownloadRecord {
 
 impl Download {
     /// What stands for the bytes: without a digest, only the address is known.
-    #[must_use]
     pub fn identify_bytes(&self) -> &str {
         self.digest.as_ref().map_or_else(|| self.url.public_url(), FileDigest::as_str)
     }
 
     /// The file in the cache that a resource is installed from.
-    #[must_use]
     pub fn to_artifact(&self, cache: &WindowsPath) -> Artifact {
         Artifact { path: cache.clone(), download: self.clone() }
     }
@@ -86,13 +85,12 @@ pub struct Archive {
     pub members: Vec<ArchiveMember>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum ArchiveFormat {
-    #[serde(rename = "zip")]
-    Zip,
-    #[serde(rename = "tar.gz")]
-    TarGz,
-}
+words!(
+    ArchiveFormat {
+        Zip = "zip",
+        TarGz = "tar.gz",
+    }
+);
 
 /// One file taken out of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -33,7 +33,6 @@ pub enum DirectoryState {
 }
 
 impl Directory {
-    #[must_use]
     pub fn sddl(&self) -> Option<&str> {
         match &self.state {
             DirectoryState::Present { sddl } | DirectoryState::Empty { sddl } => sddl.as_deref(),

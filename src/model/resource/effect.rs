@@ -75,7 +75,6 @@ pub struct Effect<'a> {
 
 impl ResourceKind {
     /// What the resource does to the machine, in order.
-    #[must_use]
     pub fn effects(&self) -> Vec<Effect<'_>> {
         let properties = self.properties();
         let download = properties.download().map(|artifact| Effect {
@@ -96,7 +95,6 @@ impl ResourceKind {
     ///
     /// # Panics
     /// Never: a resource is plain data.
-    #[must_use]
     pub fn to_json(&self) -> (String, Map<String, Value>) {
         let json = serde_json::to_value(self).expect("a resource is plain data");
         let name = json["type"].as_str().unwrap_or_default().to_owned();
@@ -105,7 +103,6 @@ impl ResourceKind {
     }
 
     /// The properties without those that make up the identity.
-    #[must_use]
     pub fn facts(&self) -> Map<String, Value> {
         let (_, mut facts) = self.to_json();
         for name in self.properties().identity().properties() {

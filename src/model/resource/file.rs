@@ -44,7 +44,6 @@ pub struct LinkTarget {
 
 impl File {
     /// The text of a file that is to be there.
-    #[must_use]
     pub fn content(&self) -> Option<&str> {
         self.desired.present().map(|it| it.content.as_str())
     }

@@ -18,14 +18,12 @@ pub struct Identity {
 }
 
 impl Identity {
-    #[must_use]
     pub fn new(class: &'static str, properties: &'static [&'static str], name: impl Into<String>) -> Self {
         let name = name.into();
         Self { class, properties, key: name.to_lowercase(), name }
     }
 
     /// A file, directory or link: a path holds one thing, of whatever type.
-    #[must_use]
     pub fn from_path(properties: &'static [&'static str], path: &str) -> Self {
         Self::new("", properties, paths::normalize_path(path))
     }
@@ -35,18 +33,15 @@ impl Identity {
         self.class.is_empty()
     }
 
-    #[must_use]
     pub fn properties(&self) -> &'static [&'static str] {
         self.properties
     }
 
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The name in lower case.
-    #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }

@@ -1,11 +1,11 @@
 //! The firewall, ports, and networks of the host network service.
 
-use std::fmt;
 use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::choice::words;
 use super::super::nonempty::NonEmpty;
 use super::super::value::{AccountSid, Ports, RemoteAddress};
 use super::{Desired, Identity, ResourceType};
@@ -58,33 +58,19 @@ pub enum FirewallAction {
     Block,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub enum Protocol {
-    #[serde(rename = "TCP")]
-    Tcp,
-    #[serde(rename = "UDP")]
-    Udp,
-    #[serde(rename = "ICMPv4")]
-    Icmpv4,
-    #[serde(rename = "ICMPv6")]
-    Icmpv6,
-}
+words!(
+    Protocol {
+        Tcp = "TCP",
+        Udp = "UDP",
+        Icmpv4 = "ICMPv4",
+        Icmpv6 = "ICMPv6",
+    }
+);
 
 impl Protocol {
     #[must_use]
     pub const fn has_ports(self) -> bool {
         matches!(self, Self::Tcp | Self::Udp)
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Tcp => "TCP",
-            Self::Udp => "UDP",
-            Self::Icmpv4 => "ICMPv4",
-            Self::Icmpv6 => "ICMPv6",
-        })
     }
 }
 
@@ -113,12 +99,12 @@ pub struct PortRange {
     pub count: u16,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum PortRangeKind {
-    Dynamic,
-    Excluded,
-}
+words!(
+    PortRangeKind {
+        Dynamic = "dynamic",
+        Excluded = "excluded",
+    }
+);
 
 /// A network of the host network service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::choice::words;
 use super::super::value::{ServiceName, WindowsPath};
 use super::{Desired, Identity, ResourceType};
 
@@ -75,22 +76,12 @@ pub enum StartType {
     Disabled,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ServiceState {
-    Running,
-    Stopped,
-}
-
-impl ServiceState {
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Stopped => "stopped",
-        }
+words!(
+    ServiceState {
+        Running = "running",
+        Stopped = "stopped",
     }
-}
+);
 
 /// What the service manager does after the n-th failure of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::ValueError;
+use crate::model::choice::words;
 use crate::text_value;
 
 text_value!(
@@ -29,23 +27,13 @@ text_value!(
     "a SHA-512 of a file: expected 128 lower-case hexadecimal digits, and not those of the empty file"
 );
 
-/// Digest algorithms that may pin bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PinAlgorithm {
-    Sha256,
-    Sha512,
-}
-
-impl PinAlgorithm {
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sha256 => "sha256",
-            Self::Sha512 => "sha512",
-        }
+words!(
+    /// Digest algorithms that may pin bytes.
+    PinAlgorithm {
+        Sha256 = "sha256",
+        Sha512 = "sha512",
     }
-}
+);
 
 /// A digest that pins the bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +52,6 @@ impl FileDigest {
         })
     }
 
-    #[must_use]
     pub const fn algorithm(&self) -> PinAlgorithm {
         match self {
             Self::Sha256(_) => PinAlgorithm::Sha256,
@@ -73,7 +60,6 @@ impl FileDigest {
     }
 
     /// Lower-case hexadecimal.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Sha256(digest) => digest.as_str(),

@@ -80,7 +80,6 @@ impl Ports {
     ///
     /// # Panics
     /// Never: the text was parsed when the value was made.
-    #[must_use]
     pub fn bounds(&self) -> (u16, u16) {
         parse_ports(self).expect("`Ports` are numbers")
     }

@@ -28,7 +28,6 @@ impl Wanted {
     }
 
     /// Every file there is, and that is at least one.
-    #[must_use]
     pub fn all_files() -> Self {
         Self::from_globs(["**"])
     }

@@ -14,7 +14,6 @@ macro_rules! codes {
         impl Code {
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)+
@@ -22,7 +21,6 @@ macro_rules! codes {
             }
 
             /// For people, a part of a sentence.
-            #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$name => $meaning,)+

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use der::oid::ObjectIdentifier;
 
 use super::code::{Code, Fault};
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::classify;
 use crate::verify::chain::{Certificate, find_attribute_type};
 
 /// `O=Microsoft Corporation`, `CN=…,O=…`, or any other part of a subject, in any order.
@@ -27,11 +27,7 @@ pub struct PublisherError {
     why: String,
 }
 
-impl Classify for PublisherError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
+classify!(PublisherError => Selection);
 
 impl FromStr for Publisher {
     type Err = PublisherError;
@@ -58,7 +54,6 @@ impl FromStr for Publisher {
 }
 
 impl Publisher {
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }

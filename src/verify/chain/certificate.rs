@@ -27,18 +27,15 @@ impl<'a> Certificate<'a> {
     }
 
     /// The subject as text, the most specific part first.
-    #[must_use]
     pub fn subject(&self) -> String {
         format_name(&self.parsed.tbs_certificate.subject)
     }
 
-    #[must_use]
     pub fn issuer(&self) -> String {
         format_name(&self.parsed.tbs_certificate.issuer)
     }
 
     /// Values of one attribute of the subject.
-    #[must_use]
     pub fn subject_values(&self, kind: ObjectIdentifier) -> Vec<String> {
         let parts = self.parsed.tbs_certificate.subject.0.iter().flat_map(|part| part.0.iter());
         parts
@@ -48,7 +45,6 @@ impl<'a> Certificate<'a> {
     }
 
     /// Of the whole certificate, lower case.
-    #[must_use]
     pub fn sha256(&self) -> String {
         sha256_hex(self.der)
     }
@@ -68,12 +64,10 @@ impl<'a> Certificate<'a> {
     }
 
     /// Seconds since 1970.
-    #[must_use]
     pub fn not_before(&self) -> u64 {
         self.parsed.tbs_certificate.validity.not_before.to_unix_duration().as_secs()
     }
 
-    #[must_use]
     pub fn not_after(&self) -> u64 {
         self.parsed.tbs_certificate.validity.not_after.to_unix_duration().as_secs()
     }
@@ -103,25 +97,21 @@ impl<'a> Certificate<'a> {
         matches!(self.parsed.tbs_certificate.get::<BasicConstraints>(), Ok(Some((_, found))) if found.ca)
     }
 
-    #[must_use]
     pub fn key_algorithm(&self) -> &AlgorithmIdentifierOwned {
         &self.parsed.tbs_certificate.subject_public_key_info.algorithm
     }
 
     /// The key itself, without its algorithm.
-    #[must_use]
     pub fn key(&self) -> &[u8] {
         self.parsed.tbs_certificate.subject_public_key_info.subject_public_key.raw_bytes()
     }
 
     /// By which the certificate was signed.
-    #[must_use]
     pub fn signature_algorithm(&self) -> ObjectIdentifier {
         self.parsed.signature_algorithm.oid
     }
 
     /// Bits of an RSA key; `None` for others.
-    #[must_use]
     pub fn rsa_bits(&self) -> Option<usize> {
         if self.key_algorithm().oid != oid::RSA {
             return None;

@@ -81,7 +81,6 @@ fn build_signed_data(certificate: &Certificate, issuer: &[u8], promise: &Promise
 
 /// The time in the extension of a certificate that holds a promise, in milliseconds since 1970. Nothing of it is
 /// verified.
-#[must_use]
 pub fn parse_promise_time(extension: &[u8]) -> Option<u64> {
     parse_sct(extension).map(|promise| promise.time)
 }

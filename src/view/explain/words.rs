@@ -12,7 +12,6 @@ type Sections = BTreeMap<String, BTreeMap<String, String>>;
 ///
 /// # Panics
 /// Never: the file is part of the program, and a test reads it.
-#[must_use]
 pub fn read_words() -> Sections {
     serde_json::from_str(NAMES).expect("src/view/names.json has texts in two levels")
 }
