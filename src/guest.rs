@@ -24,7 +24,7 @@ use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::resource::{Desired, File, GuestPlan, Resource, ResourceKind, Scope};
 use crate::model::signing::Signer;
 use crate::model::step::{Phase, Step, StepResource};
-use crate::model::value::StepId;
+use crate::model::value::{HostPattern, StepId};
 use serde::Deserialize as _;
 
 pub use facts::collect_facts;
@@ -121,6 +121,7 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
             kubernetes: plan.kubernetes.to_string(),
             scripts: digest_scripts(provisioners),
             signers: plan.signing.as_ref().map(|signing| signing.signers.clone()).unwrap_or_default(),
+            allowed_hosts: plan.allowed_hosts.clone(),
             resources,
         },
         step_files,
@@ -292,9 +293,18 @@ pub fn list_script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
 /// The guest plan as the engine reads it: a service's program and arguments joined to the command
 /// line that Windows stores.
 pub fn format_plan(plan: &GuestPlan) -> String {
-    let GuestPlan { schema, target, windows, kubernetes, scripts, signers, resources } = plan;
-    let resources = resources.iter().map(EngineResource::from).collect();
-    json::format_json(&EnginePlan { schema, target, windows, kubernetes, scripts, signers, resources })
+    let GuestPlan { schema, target, windows, kubernetes, scripts, signers, allowed_hosts, resources } = plan;
+    let (hosts, resources) = (allowed_hosts.as_deref(), resources.iter().map(EngineResource::from).collect());
+    json::format_json(&EnginePlan {
+        schema,
+        target,
+        windows,
+        kubernetes,
+        scripts,
+        signers,
+        allowed_hosts: hosts,
+        resources,
+    })
 }
 
 /// A [`GuestPlan`] as the engine reads it.
@@ -307,6 +317,8 @@ struct EnginePlan<'a> {
     scripts: &'a BTreeMap<String, String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     signers: &'a [Signer],
+    #[serde(rename = "allowedHosts", skip_serializing_if = "Option::is_none")]
+    allowed_hosts: Option<&'a [HostPattern]>,
     resources: Vec<EngineResource<'a>>,
 }
 

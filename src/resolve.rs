@@ -160,6 +160,7 @@ pub fn resolve_selection(
         policy: None,
         locked_by: None,
         signing: None,
+        allowed_hosts: None,
     })
 }
 

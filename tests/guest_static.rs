@@ -6,6 +6,7 @@
 mod analyzer;
 mod kept;
 mod programs;
+mod redirects;
 mod rules;
 mod script;
 mod texts;

@@ -1,5 +1,9 @@
 # Pinned downloads, several at a time. Loaded by Tools.ps1.
 
+# The plan's property `allowedHosts`, which Invoke-Phase reads; $null where the plan has none. Not the list itself,
+# because an empty list allows no host.
+$script:AllowedHosts = $null
+
 # The proxies of the machine's environment, which the plan sets before the first download. A process that started
 # before that does not have them, and curl asks nothing else.
 function Get-ProxyEnvironment {
@@ -13,34 +17,115 @@ function Get-ProxyEnvironment {
     $found
 }
 
+# Scheme and host of a URL that every program reads in the same way: http or https, no user, nothing encoded in the
+# host. $null for any other text.
+function Split-DownloadUrl {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Url)
+    $form = '\A([A-Za-z]+)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?#][!#-\[\]-~]*)?\z'
+    # The URL becomes part of a command line, which has at most 32,767 characters.
+    if ($Url.Length -gt 8192 -or $Url -cnotmatch $form) { return $null }
+    $parts = @{ scheme = $Matches[1].ToLowerInvariant(); host = $Matches[2].ToLowerInvariant() }
+    if ($parts.scheme -notin 'http', 'https') { return $null }
+    $parts
+}
+
+# Whether the plan allows a host in lower case, compared as in src/model/policy.rs: a pattern is the whole name, or
+# `*.` and a domain for the names below it. No text is a wildcard of PowerShell.
+function Test-AllowedHost {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $HostName)
+    if ($null -eq $script:AllowedHosts) { return $true }
+    foreach ($pattern in $script:AllowedHosts.Value) {
+        $text = $pattern.ToLowerInvariant()
+        if ([string]::Equals($text, $HostName, [StringComparison]::Ordinal)) { return $true }
+        if (-not $text.StartsWith('*.', [StringComparison]::Ordinal)) { continue }
+        if ($HostName.EndsWith($text.Substring(1), [StringComparison]::Ordinal)) { return $true }
+    }
+    $false
+}
+
+# Refuses the URL of a host that the plan does not allow. A file of this machine has no host.
+function Assert-AllowedUrl {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Item)
+    if ($null -eq $script:AllowedHosts -or $Item.url.StartsWith('file:', [StringComparison]::Ordinal)) { return }
+    $parts = Split-DownloadUrl -Url $Item.url
+    if ($null -ne $parts -and (Test-AllowedHost -HostName $parts.host)) { return }
+    throw "$($Item.name): allowedHosts of the plan does not allow the host of $($Item.url.Split('?')[0])"
+}
+
+# Where a download comes from, for messages. What follows a question mark may be a secret.
+function Format-Source {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Job)
+    $pinned = $Job.item.url.Split('?')[0]
+    $parts = Split-DownloadUrl -Url $Job.url
+    if ($null -eq $parts -or $Job.redirects -eq 0) { return $pinned }
+    "$pinned (redirected to $($parts.host))"
+}
+
+# The URL that the server names in the place of the file; $null where curl got the file. curl itself follows no
+# redirect, because it would ask any host. The rules are those of src/io/http.rs.
+function Get-RedirectTarget {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Job)
+    $target = $Job.native.output.Result.Trim()
+    if ($target -eq '' -or $Job.url.StartsWith('file:', [StringComparison]::Ordinal)) { return $null }
+    $redirects = "$($Job.item.name): $(Format-Source -Job $Job) redirects"
+    $parts = Split-DownloadUrl -Url $target
+    if ($null -eq $parts) { throw "$redirects to a URL that is refused: expected https, a host and no user" }
+    if ($parts.scheme -ceq 'http' -and $Job.url.StartsWith('https:', [StringComparison]::OrdinalIgnoreCase)) {
+        throw "$redirects to plain HTTP on $($parts.host)"
+    }
+    if (-not (Test-AllowedHost -HostName $parts.host)) {
+        throw "$redirects to $($parts.host), which allowedHosts of the plan does not allow"
+    }
+    if ($Job.redirects -ge 5) { throw "$redirects once more, after 5 redirects" }
+    $target
+}
+
 # Starts, or starts again, the program that downloads an item.
 function Start-Download {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Job)
-    $command = Get-DownloadCommand -Url $Job.item.url -Path $Job.partial
+    $command = Get-DownloadCommand -Url $Job.url -Path $Job.partial
     $line = Join-Argument -Arguments $command.arguments
     $Job.native = Start-Native -Program $command.program -ArgumentLine $line -Environment (Get-ProxyEnvironment)
-    $Job.tries++
+    if ($Job.redirects -eq 0) { $Job.tries++ }
 }
 
 function Start-PinnedFile {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Item)
+    Assert-AllowedUrl -Item $Item
     $job = @{ item = $Item; partial = (New-Partial -Target $Item.path); tries = 0; pause = 0; native = $null }
+    $job.url = $Item.url
+    $job.redirects = 0
     $job.clock = [Diagnostics.Stopwatch]::StartNew()
     Start-Download -Job $job
     $job
 }
 
-# After a failure: whether the download is started again, a little later. curl's own --retry covers no connection
-# that was refused, reset or cut off. 22 is an HTTP error, 37 a file that cannot be read.
+# The program of a job has ended: the next one starts after a pause.
+function Reset-Download {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Job, [Parameter(Mandatory)] [string] $Url,
+        [Parameter(Mandatory)] [int] $Redirects, [int] $Pause = 0)
+    $Job.native.process.Dispose()
+    $Job.native = $null
+    $Job.url = $Url
+    $Job.redirects = $Redirects
+    $Job.pause = $Job.clock.ElapsedMilliseconds + $Pause
+}
+
+# After a failure: whether the download is started again from its first URL, a little later. curl's own --retry
+# covers no connection that was refused, reset or cut off. 22 is an HTTP error, 37 a file that cannot be read.
 function Test-Retry {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Job, [Parameter(Mandatory)] [int] $Code)
     if ($Code -in 22, 37 -or $Job.tries -gt 5) { return $false }
-    $Job.native.process.Dispose()
-    $Job.native = $null
-    $Job.pause = $Job.clock.ElapsedMilliseconds + 500 * $Job.tries
+    Reset-Download -Job $Job -Url $Job.item.url -Redirects 0 -Pause (500 * $Job.tries)
     $true
 }
 
@@ -49,7 +134,7 @@ function Complete-PinnedFile {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Job)
     $item = $Job.item
-    $url = $item.url.Split('?')[0] # what follows may be a secret
+    $url = Format-Source -Job $Job
     if ($null -eq $Job.native -or -not $Job.native.process.HasExited) {
         if ($Job.clock.ElapsedMilliseconds -ge 1000 * $item.seconds) {
             throw "$($item.name): time limit of $($item.seconds) s reached while downloading $url"
@@ -62,6 +147,11 @@ function Complete-PinnedFile {
         $message = $Job.native.errors.Result.Trim()
         if (Test-Retry -Job $Job -Code $code) { return $false }
         throw "$($item.name): download of $url failed (curl $code, $($Job.tries) tries): $message"
+    }
+    $target = Get-RedirectTarget -Job $Job
+    if ($null -ne $target) {
+        Reset-Download -Job $Job -Url $target -Redirects ($Job.redirects + 1)
+        return $false
     }
     $found = Get-Digest -Path $Job.partial -Algorithm $item.algorithm
     if ($found -cne $item.digest) { throw "$($item.name): digest of $url is $found, pinned is $($item.digest)" }

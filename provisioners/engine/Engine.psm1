@@ -94,6 +94,7 @@ function Invoke-Phase {
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase,
         [Parameter(Mandatory)] [string] $Report)
     $result = New-Result -Phase $Phase -Mode 'apply'
+    $script:AllowedHosts = $Plan.PSObject.Properties['allowedHosts']
     $resources = @(Select-Resource -Plan $Plan -Phase $Phase)
     # A report speaks of the machine as it was then. Sealing needs it and takes nothing but the build's own away.
     if ($Phase -ne 'seal' -and [IO.File]::Exists($Report)) { [IO.File]::Delete($Report) }

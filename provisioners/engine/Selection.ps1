@@ -1,10 +1,24 @@
 # Which plans are taken, and which of their resources a phase is about. Loaded by Engine.psm1.
 
+# Refuses a list of hosts that this engine would read in another way than the program that wrote it.
+function Assert-HostList {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowNull()] [AllowEmptyCollection()] $Hosts)
+    if ($Hosts -isnot [array]) { throw 'allowedHosts of the plan is no list' }
+    $form = '\A(?:(?:\*\.)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9a-f:.]+\])\z'
+    foreach ($text in $Hosts) {
+        $isHost = $text -is [string] -and $text -cmatch $form
+        if (-not $isHost) { throw "allowedHosts of the plan: '$text' is no host" }
+    }
+}
+
 # Refuses what this engine cannot apply whole.
 function Assert-Plan {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan)
     if ($Plan.schema -cne 'imagegen.dev/guest-plan/v1') { throw "plan schema '$($Plan.schema)' is unknown" }
+    $allowed = $Plan.PSObject.Properties['allowedHosts']
+    if ($null -ne $allowed) { Assert-HostList -Hosts $allowed.Value }
     foreach ($resource in $Plan.resources) {
         $known = @{}
         foreach ($verb in 'Get', 'Set') {

@@ -7,11 +7,12 @@ $script:System32 = "$env:SystemRoot\System32"
 function Get-DownloadCommand {
     [CmdletBinding()]
     param([string] $Url, [string] $Path)
-    # A redirect must not lead to a weaker protocol than the one that was pinned.
-    $protocol = @{ https = '=https'; http = '=http,https'; file = '=file' }[([uri]$Url).Scheme]
-    if (-not $protocol) { throw "no download over the protocol of $Url" }
-    $arguments = @('--fail', '--silent', '--show-error', '--location', '--proto', $protocol)
-    $arguments += @('--proto-redir', $protocol, '--retry', '5', '--connect-timeout', '30')
+    # Not by [uri], whose errors name the whole URL.
+    $protocol = @{ https = '=https'; http = '=http'; file = '=file' }[$Url.Split(':')[0].ToLowerInvariant()]
+    if (-not $protocol) { throw 'the URL of a download begins with neither https:, http: nor file:' }
+    # No --location: Downloads.ps1 follows redirects. No user's configuration file, nothing of a URL is a pattern.
+    $arguments = @('--disable', '--globoff', '--fail', '--silent', '--show-error', '--proto', $protocol)
+    $arguments += @('--write-out', '%{redirect_url}', '--retry', '5', '--connect-timeout', '30')
     $arguments += @('--speed-time', '60', '--speed-limit', '1024')
     # In a closed network Schannel refuses what it cannot check for revocation, unless the plan overlooks that.
     $overlooked = Get-RegistryValue -Key 'HKLM:\SOFTWARE\imagegen' -Name 'SkipRevocation'

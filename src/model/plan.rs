@@ -20,8 +20,7 @@ use super::signing::Signing;
 use super::situation::Situation;
 use super::target::Target;
 use super::url::{HttpUrl, strip_value};
-use super::value::ImageReference;
-use super::value::{ComponentName, FileDigest, PinAlgorithm, ValueError};
+use super::value::{ComponentName, FileDigest, HostPattern, ImageReference, PinAlgorithm, ValueError};
 use super::version::Version;
 use super::windows::WindowsRelease;
 
@@ -69,6 +68,8 @@ pub struct Plan {
     pub policy: Option<PolicyUsed>,
     /// The program that wrote the plan's lockfile; none where there is no lockfile.
     pub locked_by: Option<ProgramVersion>,
+    /// Of the policy, for the guest; none where every host may be asked.
+    pub allowed_hosts: Option<Vec<HostPattern>>,
     /// None where no policy demands signed scripts.
     pub signing: Option<Signing>,
 }

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::signing::Signer;
 use super::step::Phase;
-use super::value::StepId;
+use super::value::{HostPattern, StepId};
 
 pub use access::*;
 pub use artifact::*;
@@ -136,5 +136,9 @@ pub struct GuestPlan {
     /// If there are any, the engine runs under `AllSigned` alone, and one of them signed each script.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signers: Vec<Signer>,
+    /// `allowedHosts` of the policy: downloads and their redirects ask no other host. None where every host may be
+    /// asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_hosts: Option<Vec<HostPattern>>,
     pub resources: Vec<Resource>,
 }

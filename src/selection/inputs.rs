@@ -152,6 +152,7 @@ pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> R
     }
     let sha256 = sha256_hex(json::format_json(&policy).as_bytes());
     plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
+    plan.allowed_hosts.clone_from(&policy.allowed_hosts);
     check_policy(&policy, &list_names(plan, &trees.catalog)?)?;
     let catalog = trees.own_catalog.iter().map(|sha256| ("--manifests", sha256.as_str()));
     let own = trees.own_files.iter().map(|(path, sha256)| (path.as_str(), sha256.as_str())).chain(catalog);

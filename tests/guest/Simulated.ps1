@@ -71,11 +71,13 @@ function Resume-Simulation {
     }
 }
 
-# Real programs, so that the loop over several downloads is the real one. `slow` never ends by itself.
+# Real programs, so that the loop over several downloads is the real one. `slow` never ends by itself, and
+# `redirect URL` is an answer with a body that leads there.
 function Get-DownloadCommand {
     [CmdletBinding()]
     param([string] $Url, [string] $Path)
-    $own = @('--fail', '--silent', '--show-error', '--output', $Path)
+    $own = @('--disable', '--globoff', '--fail', '--silent', '--show-error', '--write-out', '%{redirect_url}')
+    $own += @('--output', $Path)
     if ($Url.StartsWith('file:')) { return @{ program = 'curl'; arguments = $own + $Url } }
     $file = Get-Simulation -Area 'urls' -Name $Url
     if ($file -eq 'slow') {
@@ -91,6 +93,10 @@ function Get-DownloadCommand {
             return @{ program = $shell; arguments = @('-NoProfile', '-Command', 'exit 56') }
         }
         $file = $rest
+    }
+    if ("$file" -match '^redirect (.+)$') {
+        $answer = 'printf moved > "$1"; printf %s "$2"'
+        return @{ program = 'sh'; arguments = @('-c', $answer, 'sh', $Path, $Matches[1]) }
     }
     if ($null -eq $file) { $file = 'no-such-file' }
     $source = "file://$env:IMAGEGEN_SIMULATION/mirror/$file"

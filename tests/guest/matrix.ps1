@@ -366,6 +366,14 @@ function Test-Fact {
     $nat = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body '{"Name":"nat","Type":"NAT"}'
     $holds = $nat.Subnets[0].GatewayAddress -eq '172.20.0.1'
     Assert-That -Name 'Windows chooses the addresses of a nat network' -Holds $holds -Detail $nat
+    Set-Simulation -Area 'urls' -Name 'https://a.example/x' -Value 'redirect https://b.example/y?z=1'
+    $command = Get-DownloadCommand -Url 'https://a.example/x' -Path "$world/C/moved"
+    $native = Start-Native -Program $command.program -ArgumentLine (Join-Argument -Arguments $command.arguments)
+    $told = $native.output.Result
+    if (-not $native.process.WaitForExit(10000)) { throw 'the program of a download does not end' }
+    $body = [IO.File]::Exists("$world/C/moved")
+    $holds = $native.process.ExitCode -eq 0 -and $body -and $told -ceq 'https://b.example/y?z=1'
+    Assert-That -Name 'curl tells where a redirect leads and ends' -Holds $holds -Detail $told
 }
 
 # What Windows refuses: the simulation is no kinder.

@@ -476,6 +476,107 @@ function Test-Download {
     Assert-Run -Name 'a slow download is ended' -Run $run -Code 1 -Text 'time limit of 1 s'
 }
 
+# Where the URL of the kubelet leads, one URL after the other; $Last is what the last one gives.
+function Set-Redirect {
+    param([string] $Last, [string[]] $Leads)
+    $at = 'https://files.example/kubelet.exe'
+    foreach ($next in $Leads) {
+        Set-Simulation -Area 'urls' -Name $at -Value "redirect $next"
+        $at = $next
+    }
+    Set-Simulation -Area 'urls' -Name $at -Value $Last
+}
+
+# A machine whose plan allows some hosts.
+function New-HostWorld {
+    param([string] $Source)
+    New-World -Source $Source -Edit {
+        param($content)
+        $hosts = @('files.example', '*.CDN.example', '127.0.0.1', '[::1]')
+        $content | Add-Member -NotePropertyName 'allowedHosts' -NotePropertyValue $hosts
+    }
+}
+
+# Redirects lead to hosts of the plan alone, never to plain HTTP, five times at most. No message names a query.
+function Test-Redirect {
+    param([string] $Source)
+    $url = 'https://files.example/kubelet.exe'
+    $world = New-HostWorld -Source $Source
+    $file = Get-Simulation -Area 'urls' -Name $url
+    $no = 'of the plan does not allow'
+    $odd = 'redirects to a URL that is refused'
+    $rows = @(
+        @{ to = 'https://evil.example/k?sig=s3cret'; text = "redirects to evil.example, which allowedHosts $no" }
+        @{ to = 'https://cdn.example/k'; text = "redirects to cdn.example, which allowedHosts $no" }
+        @{ to = 'https://xcdn.example/k'; text = "redirects to xcdn.example, which allowedHosts $no" }
+        @{ to = 'https://files.example.evil.example/k'; text = "files.example.evil.example, which allowedHosts" }
+        @{ to = 'https://files.example./k'; text = "redirects to files.example., which allowedHosts $no" }
+        @{ to = 'https://127.1/k'; text = "redirects to 127.1, which allowedHosts $no" }
+        @{ to = 'https://[0:0:0:0:0:0:0:1]/k'; text = "redirects to [0:0:0:0:0:0:0:1], which allowedHosts $no" }
+        @{ to = 'http://files.example/k?sig=s3cret'; text = 'redirects to plain HTTP on files.example' }
+        @{ to = 'https://files.example@evil.example/k'; text = $odd }
+        @{ to = 'https://user:s3cret@files.example/k'; text = $odd }
+        @{ to = 'https://evil.example\@files.example/k'; text = $odd }
+        @{ to = 'https://files%2eexample/k'; text = $odd }
+        @{ to = 'https://*.cdn.example/k'; text = $odd }
+        @{ to = 'https://files.example:x/k'; text = $odd }
+        @{ to = 'https:///files.example/k'; text = $odd }
+        @{ to = 'https:files.example/k'; text = $odd }
+        @{ to = 'files.example/k'; text = $odd }
+        @{ to = 'ftp://files.example/k'; text = $odd }
+        @{ to = 'file:///etc/passwd'; text = $odd }
+        @{ to = "https://files.example/$('x' * 9000)"; text = $odd }
+    )
+    foreach ($row in $rows) {
+        Set-Redirect -Last $file -Leads $row.to
+        $run = Invoke-Engine -World $world -Phase 'install'
+        $name = "a redirect to $($row.to.Substring(0, [Math]::Min(40, $row.to.Length)))"
+        Assert-Run -Name "$name is refused" -Run $run -Code 1 -Text $row.text
+        Assert-That -Name "$name keeps its secret" -Holds (-not $run.text.Contains('s3cret')) -Detail $run.text
+    }
+    $left = @(Get-Partial -World $world)
+    Assert-That -Name 'no answer of a redirect is left' -Holds ($left.Count -eq 0) -Detail $left
+
+    $leads = @('https://a.cdn.example/1?sig=s3cret', 'https://B.c.CDN.example:8443/2', 'https://127.0.0.1/3',
+        'https://[::1]:8443/4#part', 'HTTPS://FILES.example/5')
+    Set-Redirect -Last $file -Leads ($leads + 'https://a.cdn.example/6')
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'six redirects are refused' -Run $run -Code 1 -Text 'redirects once more, after 5 redirects'
+    Set-Simulation -Area 'urls' -Name $url -Value "redirect $url"
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a circle is refused' -Run $run -Code 1 -Text 'redirects once more, after 5 redirects'
+    Set-Redirect -Last 'no-such-file' -Leads $leads[0]
+    $run = Invoke-Engine -World $world -Phase 'install'
+    $text = "download of $url (redirected to a.cdn.example) failed"
+    Assert-Run -Name 'a file that is missing behind a redirect' -Run $run -Code 1 -Text $text
+    Assert-That -Name 'its message names no query' -Holds (-not $run.text.Contains('s3cret')) -Detail $run.text
+    [IO.File]::WriteAllText("$world/mirror/other", 'other bytes')
+    Set-Redirect -Last 'other' -Leads $leads[0]
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'other bytes behind a redirect' -Run $run -Code 1 -Text '(redirected to a.cdn.example) is'
+    Set-Redirect -Last $file -Leads $leads
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'five redirects to allowed hosts are followed' -Run $run -Code 0
+
+    $world = New-HostWorld -Source $Source
+    Set-Redirect -Last "reset 2 $(Get-Simulation -Area 'urls' -Name $url)" -Leads $leads[0]
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a reset behind a redirect begins again' -Run $run -Code 0
+
+    $world = New-World -Source $Source
+    Set-Redirect -Last (Get-Simulation -Area 'urls' -Name $url) -Leads 'https://anywhere.example/k'
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a plan without hosts allows every host' -Run $run -Code 0
+
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        $content | Add-Member -NotePropertyName 'allowedHosts' -NotePropertyValue @('other.example')
+    }
+    $run = Invoke-Engine -World $world -Phase 'install'
+    $text = "allowedHosts $no the host of https://files.example/"
+    Assert-Run -Name 'a pinned URL of another host is refused' -Run $run -Code 1 -Text $text
+}
+
 # A file that another process holds open is left as it is, and the message names it.
 function Test-LockedFile {
     param([string] $Source)
@@ -492,10 +593,14 @@ function Test-LockedFile {
     Assert-That -Name 'nothing partial beside it' -Holds ($left.Count -eq 0) -Detail $left
 }
 
-# Files that came with the plan, under their digests: no URL is asked, since the mirror has nothing any more.
+# Files that came with the plan, under their digests: no URL is asked, since the mirror has nothing any more, and
+# the plan allows no host.
 function Test-Media {
     param([string] $Source)
-    $world = New-World -Source $Source
+    $world = New-World -Source $Source -Edit {
+        param($content)
+        $content | Add-Member -NotePropertyName 'allowedHosts' -NotePropertyValue @()
+    }
     $folder = "$world/C/imagegen/artifacts"
     $null = [IO.Directory]::CreateDirectory($folder)
     $content = [IO.File]::ReadAllText("$world/C/imagegen/guest-plan.json") | ConvertFrom-Json
@@ -696,6 +801,13 @@ function Test-Refusal {
         $content.schema = 'imagegen.dev/guest-plan/v9'
     }
     Assert-Refusal -Name 'another schema' -World $world
+    foreach ($hosts in '"files.example"', 'null', '[null]', '["f*"]', '["*"]', '["?iles.example"]', '[["a"]]') {
+        $world = New-World -Source $Source
+        $path = "$world/C/imagegen/guest-plan.json"
+        $text = [IO.File]::ReadAllText($path).TrimStart().Substring(1)
+        [IO.File]::WriteAllText($path, "{ `"allowedHosts`": $hosts, $text")
+        Assert-Refusal -Name "allowedHosts of $hosts" -World $world
+    }
     $world = New-World -Source $Source
     [IO.File]::AppendAllText("$world/C/imagegen/resources/file.ps1", "`n")
     Assert-Refusal -Name 'a changed script' -World $world
@@ -778,8 +890,8 @@ function Test-RenderedPlan {
 
 function Test-OwnPlan {
     param([string] $Source)
-    $cases = 'WholeLife', 'Check', 'Drift', 'Download', 'LockedFile', 'Media', 'Member', 'ImageImport', 'Prepare',
-        'TimeLimit', 'Refusal', 'Signature', 'Fact', 'RefusedFact', 'LaterFact', 'TaskFact', 'Matrix',
+    $cases = 'WholeLife', 'Check', 'Drift', 'Download', 'Redirect', 'LockedFile', 'Media', 'Member', 'ImageImport',
+        'Prepare', 'TimeLimit', 'Refusal', 'Signature', 'Fact', 'RefusedFact', 'LaterFact', 'TaskFact', 'Matrix',
         'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'NodeNetwork', 'NodeProxy',
         'Upgrade', 'Clone'
     foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }

@@ -1,9 +1,13 @@
 //! Every kind of address: plain HTTP is refused where it enters, by every verb that plans or writes an image.
 
+use std::io::{Cursor, Read as _};
+use std::path::Path;
+
 use serde_json::{Value, json};
+use zip::ZipArchive;
 
 use super::matrix::GATES;
-use crate::support::Test;
+use crate::support::{Test, files};
 
 const DIGEST: &str = "abababababababababababababababababababababababababababababababab";
 const PEM: &str = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n";
@@ -125,6 +129,52 @@ fn media_come_over_https() {
     };
     medium("http://plain.example/w.iso").fails(3, &["[variable-value]", "http://plain.example/w.iso"]);
     medium("https://x.example/w.iso").succeeds();
+}
+
+/// The guest follows redirects, so its plan has the hosts of the policy, in every place that a plan is written to.
+#[test]
+fn the_guest_gets_the_hosts_of_the_policy() {
+    let hosts =
+        ["*.K8s.io", "dl.k8s.io", "github.com", "raw.githubusercontent.com", "releases.hashicorp.com"];
+    let policy = json!({"name": "ours", "allowedHosts": hosts}).to_string();
+    let media = format!("--target media --k8s 1.36.0 --windows 2025 --var windows_iso_sha256={DIGEST}");
+    for selection in ["--target azure --k8s 1.36.0", HOST, &media] {
+        for (flag, expected) in [("--policy policy.json", json!(hosts)), ("", Value::Null)] {
+            let test = Test::new().file("policy.json", &policy);
+            test.prints(&format!("render --out made {selection} {flag}"));
+            let plans = read_plans(&test.folder.join("made"));
+            assert_eq!(plans.len(), if selection.contains("azure") { 2 } else { 1 }, "{selection}");
+            for plan in plans {
+                assert_eq!(plan["allowedHosts"], expected, "{selection} {flag}");
+                assert_eq!(plan.get("allowedHosts").is_some(), !flag.is_empty());
+            }
+        }
+    }
+    // Whoever removes them is found out.
+    let test = Test::new().file("policy.json", &policy);
+    test.prints(&format!("render --out made {HOST} --policy policy.json"));
+    let verify = "verify made --policy policy.json";
+    test.prints(verify);
+    let path = test.folder.join("made/guest-plan.not-admitted.json");
+    let text = std::fs::read_to_string(&path).expect("plan");
+    std::fs::write(&path, text.replace("    \"*.K8s.io\",\n", "")).expect("plan");
+    let ran = test.run_with(verify);
+    assert_eq!(ran.code, Some(5), "{}", ran.stderr);
+    assert!(ran.stdout.contains("guest-plan.not-admitted.json: it differs"), "{}", ran.stdout);
+}
+
+/// Guest plans of a workspace, those in its payload among them.
+fn read_plans(folder: &Path) -> Vec<Value> {
+    let written = files(folder);
+    let beside = written.iter().filter(|(name, _)| name.starts_with("guest-plan"));
+    let mut texts: Vec<Vec<u8>> = beside.map(|(_, bytes)| bytes.clone()).collect();
+    if let Some(payload) = written.get("payload.zip") {
+        let mut zip = ZipArchive::new(Cursor::new(payload)).expect("payload");
+        let mut text = Vec::new();
+        zip.by_name("guest-plan.json").expect("plan").read_to_end(&mut text).expect("plan");
+        texts.push(text);
+    }
+    texts.iter().map(|text| serde_json::from_slice(text).expect("a plan is JSON")).collect()
 }
 
 /// A verb that takes an address of its own refuses it, too.
