@@ -156,8 +156,8 @@ fn the_guest_gets_the_hosts_of_the_policy() {
     let verify = "verify made --policy policy.json";
     test.prints(verify);
     let path = test.folder.join("made/guest-plan.not-admitted.json");
-    let text = std::fs::read_to_string(&path).expect("plan");
-    std::fs::write(&path, text.replace("    \"*.K8s.io\",\n", "")).expect("plan");
+    let plan = std::fs::read_to_string(&path).expect("plan");
+    std::fs::write(&path, plan.replace("    \"*.K8s.io\",\n", "")).expect("plan");
     let ran = test.run_with(verify);
     assert_eq!(ran.code, Some(5), "{}", ran.stderr);
     assert!(ran.stdout.contains("guest-plan.not-admitted.json: it differs"), "{}", ran.stdout);
