@@ -24,7 +24,7 @@ use crate::diagnostic::{Finding, Result};
 use crate::embedded::sha256_hex;
 use crate::model::json;
 use crate::model::kubernetes::KubernetesLine;
-use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, Warning};
+use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, PlannedPacker, Warning};
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::Rule;
 use crate::model::selection::ImageDefinition;
@@ -104,6 +104,7 @@ pub fn resolve_selection(
     let images = images::plan_images(catalog, &pause, delivery, selection, &mut warnings)?;
     extras::check_packer_versions(catalog, selection, &mut refusals)?;
     let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);
+    check_tool_overrides(planned_packer.as_ref(), selection, &mut refusals);
     let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, surroundings)?;
     let image = ImageNames::new(&windows, &kubernetes, selection, &catalog_digest);
     let chosen = variables::choose_variables(
@@ -226,6 +227,22 @@ fn complete_selection(
         variables: variables.clone().into_iter().chain(selectors).collect(),
         ..selection.clone()
     }
+}
+
+/// Refuses overrides of tools that the target is not built with.
+fn check_tool_overrides(
+    packer: Option<&PlannedPacker>,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Finding>,
+) {
+    let plugins = packer.iter().flat_map(|packer| &packer.plugins);
+    let mut used: Vec<String> = plugins.map(|plugin| format!("packer-plugin-{}", plugin.name)).collect();
+    used.extend(packer.map(|_| "packer".to_owned()));
+    let unused = selection.overrides.keys().filter(|key| groups::is_tool(key) && !used.contains(key));
+    refusals.extend(unused.map(|name| {
+        let message = format!("an override names {name}, which this target is not built with");
+        Finding::new("override-unused", message, "remove the override").with_subject(name)
+    }));
 }
 
 /// Adds what the rules of the catalog refuse, and returns what they warn of.

@@ -5,6 +5,7 @@ mod attacks;
 mod inputs;
 mod matrix;
 mod parties;
+mod spellings;
 mod table;
 mod verbs;
 

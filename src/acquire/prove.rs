@@ -18,12 +18,12 @@ use crate::fetch::{Fetched, Fetcher};
 use crate::model::component::ChecksumFile;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::json::JsonError;
-use crate::model::plan::{PinnedDigest, PlannedArtifact};
+use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
 use crate::model::secret::Secret;
 use crate::model::url::HttpUrl;
 use crate::model::value::{FileDigest, PinAlgorithm};
-use crate::trust::{check_evidence, declares_own_proof, is_waived, rate_confidence};
+use crate::trust::{check_evidence, declares_own_proof, is_waived, pin_digests};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};
 
@@ -155,7 +155,7 @@ pub fn prove_artifact(
     let mut artifact = artifact.clone();
     members::digest_members(&mut artifact, fetched)?;
     if !artifact.is_pinned() {
-        artifact.digests = collect_digests(&artifact, fetched, &found);
+        artifact.digests = pin_digests(&artifact, fetched.file_digests(), &found);
     }
     artifact.size = Some(fetched.size());
     artifact.evidence = found;
@@ -335,19 +335,4 @@ fn record_missing(artifact: &PlannedArtifact, proof: ProofKind, url: &HttpUrl, p
         source: Some(strip_url_secrets(url)),
         facts: BTreeMap::new(),
     }
-}
-
-/// Digests of bytes that were proven by their publisher.
-fn collect_digests(artifact: &PlannedArtifact, fetched: &Fetched, found: &[Evidence]) -> Vec<PinnedDigest> {
-    let confidence = rate_confidence(artifact, found);
-    let source: Vec<String> = found
-        .iter()
-        .filter(|proof| proof.verdict.holds())
-        .map(|proof| match &proof.source {
-            Some(source) => format!("{}: {source}", proof.proof.as_str()),
-            None => proof.proof.as_str().to_owned(),
-        })
-        .collect();
-    let pinned = |digest| PinnedDigest { digest, confidence, source: source.clone() };
-    fetched.file_digests().map(pinned).into()
 }

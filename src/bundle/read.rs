@@ -169,6 +169,7 @@ impl Seen {
             index.files.iter().filter_map(|file| file.path.strip_prefix(OBJECTS)).collect();
         self.check_artifacts(&index, &lock, &objects)?;
         check_origins(&index, &lock, &objects)?;
+        self.check_objects(&index, &lock, &objects)?;
         if self.small.get(EVIDENCE).map(Vec::as_slice)
             != Some(json::format_json(&collect_evidence(&lock)).as_bytes())
         {
@@ -241,6 +242,27 @@ impl Seen {
             }
         }
         Ok(())
+    }
+}
+
+impl Seen {
+    /// A bundle brings nothing that neither its lock nor an address of its lock names.
+    fn check_objects(&self, index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
+        let mut named: BTreeSet<&str> = index.origins.values().map(String::as_str).collect();
+        named.extend(lock.selection.user_files().map(|file| file.sha256.as_str()));
+        for pin in lock.artifacts.iter().flat_map(|artifact| &artifact.digests) {
+            named.extend(match &pin.digest {
+                FileDigest::Sha256(digest) => Some(digest.as_str()),
+                FileDigest::Sha512(digest) => self.sha512.get(digest.as_str()).map(String::as_str),
+            });
+        }
+        match objects.iter().find(|object| !named.contains(**object)) {
+            None => Ok(()),
+            Some(object) => {
+                let message = format!("`{OBJECTS}{object}`: the lock does not name it");
+                Err(ProofError::new("bundle-file-extra", message))
+            }
+        }
     }
 }
 

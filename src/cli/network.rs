@@ -11,6 +11,7 @@ use crate::model::value::ValueError;
 use crate::model::value::{Sha256, Sha512};
 use crate::model::version::Version;
 
+use super::selection::parse_host;
 use super::{ImagesArgs, LockUseArgs, SelectionArgs};
 
 #[derive(Debug, Clone, Default, Args)]
@@ -139,7 +140,7 @@ pub struct PinArgs {
     pub mirror: Option<HttpUrl>,
 
     /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
-    #[arg(long, value_name = "HOST", help_heading = "Network")]
+    #[arg(long, value_name = "HOST", value_parser = parse_host, help_heading = "Network")]
     pub allow_http: Vec<String>,
 
     #[command(flatten)]

@@ -10,7 +10,7 @@ use crate::model::image_version::ImageVersion;
 use crate::model::policy::Waiver;
 use crate::model::selection::Updates;
 use crate::model::url::{HttpUrl, ProxyUrl, UrlError};
-use crate::model::value::{ImageReference, NoProxy, Registry, ValueError};
+use crate::model::value::{HostPattern, ImageReference, NoProxy, Registry, ValueError};
 use crate::model::version::Version;
 
 /// The selection of an image. Flags override the image definition.
@@ -114,7 +114,7 @@ pub struct SelectionArgs {
     pub waive: Vec<Waiver>,
 
     /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
-    #[arg(long, value_name = "HOST", help_heading = "Trust")]
+    #[arg(long, value_name = "HOST", value_parser = parse_host, help_heading = "Trust")]
     pub allow_http: Vec<String>,
 
     /// Policy for all artifacts (example: manifests/policy/regulated.json).
@@ -130,8 +130,15 @@ pub struct PolicyArgs {
     pub policy: Option<PathBuf>,
 
     /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
-    #[arg(long, value_name = "HOST", help_heading = "Trust")]
+    #[arg(long, value_name = "HOST", value_parser = parse_host, help_heading = "Trust")]
     pub allow_http: Vec<String>,
+}
+
+/// A host as URLs name it.
+pub(super) fn parse_host(text: &str) -> Result<String, String> {
+    let host = text.parse::<HostPattern>().ok().filter(|host| !host.starts_with('*'));
+    let message = "it is not a host: expected a name or an address without port, such as `mirror.example`";
+    host.map(String::from).ok_or_else(|| message.to_owned())
 }
 
 pub(super) fn parse_waiver(text: &str) -> Result<Waiver, String> {

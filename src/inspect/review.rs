@@ -12,6 +12,7 @@ use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::scripts::{Demand, find_signing};
 use crate::selection::{NamedPolicy, PolicyOfLock, read_lock, resolve_lock};
+use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
 use crate::verify::chain::PinnedRoots;
 
@@ -48,6 +49,10 @@ impl Review<'_> {
             warn_unchecked(lock, trees, printer)?;
             return Ok(None);
         }
+        let images = opened.index.images.iter();
+        let images: Vec<Subject<'_>> =
+            images.map(|image| Subject::from_image(&image.name, &plan.selection.mirrors)).collect();
+        check_subjects(&policy, &images, true, &trees.catalog)?;
         if let Some(rule) = &policy.signed_scripts {
             let carried = Tree::from_files("the bundle".to_owned(), opened.scripts.clone());
             let roots = PinnedRoots::read(trees.catalog.tree())?;

@@ -116,10 +116,7 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
         let same = read_lock(path)?.encode().as_bytes() == bytes;
         record(LOCK, compare(same, "it is the reviewed lockfile", "it is not the reviewed lockfile"));
     } else if let Some(title) = find_lock_pins(&lock, trees)?.first() {
-        let message = format!(
-            "only this lockfile states the digest of {title}; compare it with a reviewed one: `--lock FILE`"
-        );
-        record(LOCK, Err(ProofError::new("lock-unreviewed", message)));
+        record(LOCK, Err(unreviewed_error(title)));
     }
     let values = read_values(folder)?;
     let writer = find_other_writer(&values);
@@ -154,6 +151,13 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
 }
 
 const LOCK: &str = "imagegen.lock.json";
+
+fn unreviewed_error(title: &str) -> ProofError {
+    let message = format!(
+        "only this lockfile states the digest of {title}; compare it with a reviewed one: `--lock FILE`"
+    );
+    ProofError::new("lock-unreviewed", message)
+}
 
 fn compare<'a>(same: bool, good: &'a str, bad: &str) -> Result<&'a str, ProofError> {
     if same { Ok(good) } else { Err(ProofError::new("file-differs", bad)) }
@@ -335,11 +339,30 @@ fn inspect_lock(
         let outcome = Ok(proven("catalog and policy give the same lockfile"));
         found.push(record_evidence(ProofKind::Pin, name, None, outcome));
     }
+    // Kept proofs are over the digests of the lock: what nothing proves now has those of the catalog.
+    let mut alone = Vec::new();
+    if kept.is_some() && review.lock.is_none() {
+        match resolve_lock(name, lock, review.policy, PolicyOfLock::Ignored, trees) {
+            Ok(_) => alone = find_lock_pins(lock, trees)?,
+            Err(error) => {
+                let error = Err(ProofError::new("lock-refused", error.to_string()));
+                found.push(record_evidence(ProofKind::Pin, name, None, error));
+            }
+        }
+    }
     for artifact in &lock.artifacts {
         let again = match &kept {
             Some((folder, keys)) => reprove_artifact(artifact, folder, keys)?,
             None => Vec::new(),
         };
+        if alone.contains(&artifact.title()) && !again.iter().any(|proof| proof.verdict.holds()) {
+            found.push(record_evidence(
+                ProofKind::Pin,
+                &artifact.file,
+                None,
+                Err(unreviewed_error(&artifact.title())),
+            ));
+        }
         let other = |one: &&Evidence| !again.iter().any(|new| new.proof == one.proof);
         recorded.extend(artifact.evidence.iter().filter(other).cloned());
         found.extend(again);

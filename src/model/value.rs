@@ -1,6 +1,7 @@
 //! Texts of a fixed form. Each is parsed where it enters and cannot hold anything else later.
 
 mod digest;
+mod image;
 mod windows;
 
 use std::fmt::{self, Display};
@@ -196,7 +197,7 @@ text_value!(
 text_value!(
     /// A container image that its digest pins.
     ImageReference,
-    is_image_reference,
+    image::is_image_reference,
     "an image pinned by its digest: expected `registry/name:tag@sha256:` and 64 hexadecimal digits"
 );
 
@@ -326,21 +327,6 @@ fn is_file_name(text: &str) -> bool {
 fn is_registry(text: &str) -> bool {
     let (host, port) = text.split_once(':').unwrap_or((text, "1"));
     is_subdomain(host, 253) && port.parse::<u16>().is_ok_and(|port| port > 0) && is_digits(port)
-}
-
-/// `[registry/]name[:tag]@sha256:digest` with the characters of the distribution specification.
-fn is_image_reference(text: &str) -> bool {
-    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:".contains(&byte);
-    text.rsplit_once("@sha256:").is_some_and(|(name, digest)| {
-        // Only a tag has capitals: a policy that names `registry.example/*` means every spelling.
-        let path = name.rsplit_once('/').map_or(0, |(path, _)| path.len());
-        let tag = name[path..].find(':').map_or(name.len(), |at| path + at);
-        name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && !name[..tag].bytes().any(|byte| byte.is_ascii_uppercase())
-            && !name.contains("//")
-            && name.bytes().all(is_known)
-            && digest.parse::<Sha256>().is_ok()
-    })
 }
 
 fn is_no_proxy(text: &str) -> bool {

@@ -76,8 +76,6 @@ pub(super) fn choose_groups(
     let planned = |name: &String| {
         groups.iter().flat_map(|group| &group.artifacts).any(|artifact| artifact.component == name.as_str())
     };
-    // Packer and its plugins are no part of the image.
-    let is_tool = |name: &str| name.starts_with("packer");
     let elsewhere = |key: &str| is_prefix(key) || overrides::is_script(key) || is_tool(key);
     let unused = |key: &&String| !elsewhere(key) && !planned(key);
     for name in selection.overrides.keys().filter(unused) {
@@ -110,6 +108,11 @@ pub(super) fn choose_groups(
         );
     }
     Ok(groups)
+}
+
+/// Packer and its plugins are no part of the image.
+pub(super) fn is_tool(name: &str) -> bool {
+    name.starts_with("packer")
 }
 
 fn warn_of_lack(group: &Group) -> Option<Warning> {
@@ -175,6 +178,11 @@ fn choose_group(
                     best = Some(Alternative { artifacts, warnings: said, rank });
                 }
             }
+            // A version that is named is meant, although another layout does without it.
+            _ if found.iter().any(|finding| finding.code == "component-follows") => {
+                refusals.append(&mut found);
+                return Ok(None);
+            }
             _ => refused.append(&mut found),
         }
     }
@@ -215,6 +223,11 @@ fn plan_part(
     let Inputs { catalog, line, situation, selection, updated, .. } = inputs;
     let component = catalog.load_component(&part.component)?;
     let choice = component.find_choice(line.minor);
+    let asked = selection.components.get(part.component.as_str());
+    if let Some(asked) = asked.filter(|asked| part.follows_kubernetes && **asked != situation.kubernetes) {
+        refusals.push(refuse_other_release(&component, asked, &situation.kubernetes));
+        return Ok(None);
+    }
     let version = if part.follows_kubernetes {
         Some(situation.kubernetes.clone())
     } else {
@@ -264,6 +277,17 @@ fn plan_part(
             Ok(None)
         }
     }
+}
+
+fn refuse_other_release(component: &Component, asked: &Version, kubernetes: &Version) -> Finding {
+    let name = &component.name;
+    Finding::new(
+        "component-follows",
+        format!("{name} {asked} is not of the Kubernetes release {kubernetes}, which it belongs to"),
+        format!("choose `--k8s {asked}`, or remove `--component {name}=…`"),
+    )
+    .with_subject(name)
+    .with_source("manifests/contents.json")
 }
 
 /// The pinned version inside the allowed range that is closest to the requested version.

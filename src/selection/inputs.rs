@@ -15,6 +15,7 @@ use crate::embedded::sha256_hex;
 use crate::guest::read_steps;
 use crate::io::fs::{self, FileError};
 use crate::model::json;
+use crate::model::names::format_suggestion;
 use crate::model::overrides::{Override, Overrides, set_overrides};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
@@ -147,6 +148,7 @@ pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> R
     let policy = read_policy(named)?;
     check_addresses(&policy, plan)?;
     if named.file.is_none() {
+        check_waivers(named.waivers, plan, &trees.catalog)?;
         plan.warnings.extend(warn_own_anchors(plan, &trees.catalog));
         return Ok(policy);
     }
@@ -162,6 +164,23 @@ pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> R
     check_steps(&policy, &list_applied_steps(plan, trees)?)?;
     check_tools(plan, &policy, trees)?;
     Ok(policy)
+}
+
+/// Refuses waivers of the command line that waive nothing.
+fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<()> {
+    if waivers.is_empty() {
+        return Ok(());
+    }
+    let names = list_names(plan, catalog)?;
+    match waivers.iter().find(|waiver| !names.contains(&waiver.component)) {
+        None => Ok(()),
+        Some(Waiver { component, proof, .. }) => {
+            let message =
+                format!("--waive {component}={}: no component is named `{component}`", proof.as_str());
+            let close = format_suggestion(component, names.iter().map(String::as_str));
+            Err(InputError::new(message, close).into())
+        }
+    }
 }
 
 /// Ids of the steps that are part of a plan.
@@ -193,15 +212,30 @@ impl<'a> From<&'a PolicyArgs> for NamedPolicy<'a> {
 }
 
 /// A field without value is what a generator writes whose input was missing: it would demand nothing, silently.
-fn refuse_null(path: &Path, bytes: &[u8]) -> Result<()> {
+fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let fields: BTreeMap<String, Value> = serde_json::from_slice(bytes).unwrap_or_default();
-    match fields.iter().find(|(_, value)| value.is_null()) {
-        None => Ok(()),
-        Some((field, _)) => {
-            let message = format!("{}: `{field}` is `null`, which demands nothing", path.display());
-            Err(InputError::new(message, "give it a value, or remove the field").into())
+    let policy: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let Some((field, what)) = find_empty("", &policy) else { return Ok(()) };
+    let message = format!("{}: `{field}` is {what}, which demands nothing", path.display());
+    Err(InputError::new(message, "give it a value, or remove the field").into())
+}
+
+/// Path of the first value that is `null` or an empty list. Lists that allow are judged by the gate.
+fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
+    let judged = ["allowedHosts", "allowedPublishers", "allowedRoots", "anyOf", "hosts", "publishers"];
+    match value {
+        Value::Null => Some((path.to_owned(), "`null`")),
+        Value::Array(items) if items.is_empty() && !judged.iter().any(|name| path.ends_with(name)) => {
+            Some((path.to_owned(), "an empty list"))
         }
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(at, item)| find_empty(&format!("{path}[{at}]"), item))
+        }
+        Value::Object(fields) => {
+            let join = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+            fields.iter().find_map(|(name, value)| find_empty(&join(name), value))
+        }
+        _ => None,
     }
 }
 
@@ -234,7 +268,7 @@ pub fn read_policy(named: NamedPolicy<'_>) -> Result<Policy> {
         Some(path) => {
             let bytes = read_input("--policy", path)?;
             let mut policy: Policy = json::parse_json(&path.display().to_string(), &bytes)?;
-            refuse_null(path, &bytes)?;
+            refuse_empty(path, &bytes)?;
             if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
                 inline_key("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
                 if !key::is_content(roots) {

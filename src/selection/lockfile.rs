@@ -14,6 +14,7 @@ use crate::model::policy::Policy;
 use crate::model::selection::ImageDefinition;
 use crate::ui::Printer;
 
+use super::recompute::check_lock;
 use super::{apply_policy, read_definition, read_input, resolve_updated_plan};
 
 /// What becomes of a lockfile that was made from something else.
@@ -134,7 +135,7 @@ pub fn resolve_locked_definition(
     };
     let Some(locked) = locked else { return resolve(BTreeMap::new()) };
     let (mut plan, policy) = resolve(locked.updated.clone())?;
-    match (locked.check_fresh(&file, &plan), stale) {
+    match (check_lock(&file, &locked, &plan), stale) {
         (Ok(()), _) => locked.apply_pins(&mut plan),
         (Err(error), Stale::Warn(printer)) if flag.is_none() => {
             printer.print_warning(&format!("the lockfile is not used: {error}"));

@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
-use crate::lock::Lock;
+use crate::lock::{Lock, LockError};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::render::load_target;
+use crate::trust::find_unfounded_pins;
 
 use super::{NamedPolicy, apply_policy, resolve_updated_plan};
 
@@ -64,7 +65,21 @@ pub fn resolve_lock_of_build(
             plan.warnings.retain(|warning| warning.id != "own-anchor");
         }
     }
-    locked.check_fresh(file, &plan)?;
+    check_lock(file, locked, &plan)?;
     locked.apply_pins(&mut plan);
     Ok((plan, policy))
+}
+
+/// Compares a lockfile with the plan that was computed again. What the catalog does not pin, the lockfile's own evidence
+/// must.
+///
+/// # Errors
+/// Every difference.
+pub(super) fn check_lock(file: &str, locked: &Lock, plan: &Plan) -> std::result::Result<(), LockError> {
+    locked.check_fresh(file, plan)?;
+    let alone = plan.unpinned_artifacts().filter_map(|artifact| {
+        locked.artifacts.iter().find(|it| it.component == artifact.component && it.is_pinned())
+    });
+    let moved: Vec<String> = alone.filter_map(find_unfounded_pins).collect();
+    if moved.is_empty() { Ok(()) } else { Err(LockError::Stale { file: file.to_owned(), moved }) }
 }

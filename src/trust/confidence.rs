@@ -6,8 +6,8 @@ use crate::diagnostic::Finding;
 use crate::model::component::Confidence;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
-use crate::model::policy::Policy;
-use crate::model::value::PinAlgorithm;
+use crate::model::policy::{Policy, Role};
+use crate::model::value::{FileDigest, PinAlgorithm};
 
 use super::subject::Subject;
 
@@ -44,6 +44,45 @@ pub fn rate_confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confid
     } else {
         Confidence::Low
     }
+}
+
+/// Pins of bytes that were proven by their publisher.
+#[must_use]
+pub fn pin_digests(
+    artifact: &PlannedArtifact,
+    digests: impl IntoIterator<Item = FileDigest>,
+    found: &[Evidence],
+) -> Vec<PinnedDigest> {
+    let confidence = rate_confidence(artifact, found);
+    let source: Vec<String> = found
+        .iter()
+        .filter(|proof| proof.verdict.holds())
+        .map(|proof| match &proof.source {
+            Some(source) => format!("{}: {source}", proof.proof.as_str()),
+            None => proof.proof.as_str().to_owned(),
+        })
+        .collect();
+    digests.into_iter().map(|digest| PinnedDigest { digest, confidence, source: source.clone() }).collect()
+}
+
+/// What is wrong with the record of an artifact that only its publisher's proofs have pinned: such a record has both
+/// digests, and follows from the evidence beside it.
+#[must_use]
+pub fn find_unfounded_pins(locked: &PlannedArtifact) -> Option<String> {
+    let digests: Vec<FileDigest> = locked.digests.iter().map(|pin| pin.digest.clone()).collect();
+    let algorithms: Vec<PinAlgorithm> = digests.iter().map(FileDigest::algorithm).collect();
+    let held = || locked.evidence.iter().filter(|proof| proof.verdict.holds());
+    let mut stated = held()
+        .filter(|proof| proof.proof == ProofKind::ChecksumFile)
+        .map(|proof| proof.facts.get("digest").map(String::as_str).unwrap_or_default());
+    let founded = algorithms == [PinAlgorithm::Sha256, PinAlgorithm::Sha512]
+        && held().next().is_some()
+        && stated.all(|stated| digests.iter().any(|digest| digest.as_str() == stated))
+        && held().all(|proof| proof.source.is_some())
+        && pin_digests(locked, digests.clone(), &locked.evidence) == locked.digests;
+    (!founded).then(|| {
+        format!("`artifacts[{}].digests` does not follow from the evidence beside it", locked.component)
+    })
 }
 
 /// Whether the policy names these bytes.
@@ -102,7 +141,14 @@ pub(super) fn check_stated_digest(policy: &Policy, subject: &Subject<'_>) -> Opt
         // The catalog states it, with its source.
         return None;
     }
-    let digest = subject.digests.first()?;
+    let Some(digest) = subject.digests.first() else {
+        let message = "no digest attests its bytes";
+        let remedy = match subject.role {
+            Role::Update => "give updates as files with their digests (`updates.files`)",
+            _ => "give its digest",
+        };
+        return Some(Finding::new("minimumConfidence", message, remedy).with_subject(&subject.title));
+    };
     if subject.digests.iter().any(|digest| is_trusted_digest(policy, digest.as_str())) {
         return None;
     }

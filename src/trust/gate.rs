@@ -6,13 +6,14 @@ use crate::catalog::Catalog;
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::lock::PinnedPlan;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
-use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::{Policy, Requirement, Role};
 use crate::model::url::HttpUrl;
 use crate::model::value::StepId;
 
 use super::anchor::{check_anchors, declares_own_proof};
-use super::confidence::{check_confidence, check_proven_confidence, check_stated_digest, is_trusted_digest};
+use super::code::{check_own_code, check_tool_bytes};
+use super::confidence::{check_confidence, check_proven_confidence, check_stated_digest};
 use super::subject::{Origin, Subject, list_mirrors, list_subjects};
 
 #[derive(Debug, thiserror::Error)]
@@ -142,7 +143,7 @@ pub fn check_steps(policy: &Policy, applied: &[StepId]) -> Result<(), PolicyErro
     refuse_findings(policy, findings.collect())
 }
 
-fn refuse_findings(policy: &Policy, findings: Vec<Finding>) -> Result<(), PolicyError> {
+pub(super) fn refuse_findings(policy: &Policy, findings: Vec<Finding>) -> Result<(), PolicyError> {
     if findings.is_empty() {
         return Ok(());
     }
@@ -190,54 +191,6 @@ fn check_subject(policy: &Policy, subject: &Subject<'_>, governed: bool, catalog
         .map(|rule| report_unmet(rule, subject, "no such proof is recorded"));
     findings.extend(unmet);
     findings
-}
-
-/// A tool runs with the cloud's credentials: its bytes are the catalog's, or those that the policy names.
-fn check_tool_bytes(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> Option<Finding> {
-    if artifact.role != ArtifactRole::BuildTool {
-        return None;
-    }
-    let component = catalog.load_component(&artifact.component).ok();
-    let is_known = |digest: &str| {
-        let pins = component.iter().flat_map(|component| &component.pins);
-        pins.filter(|pin| pin.is_usable()).any(|pin| pin.digest.as_str() == digest)
-            || is_trusted_digest(policy, digest)
-    };
-    let own = artifact.digests.iter().find(|pin| !is_known(pin.digest.as_str()))?;
-    Some(report_untrusted(
-        &artifact.title(),
-        "an override brings a program that runs on the building machine",
-        own.digest.as_str(),
-    ))
-}
-
-/// Scripts and files of the user's own run as administrator in the guest, or on the building machine.
-fn check_own_code(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
-    let signed = subject.role == Role::GuestScript && policy.signed_scripts.is_some();
-    if signed || !matches!(subject.role, Role::GuestScript | Role::OwnFile) {
-        return None;
-    }
-    let digest = subject.digests.iter().find(|it| !is_trusted_digest(policy, it.as_str()))?;
-    Some(report_untrusted(&subject.title, "its code is not imagegen's", digest.as_str()))
-}
-
-fn report_untrusted(title: &str, reason: &str, digest: &str) -> Finding {
-    let remedy = format!("verify it and add it to the policy: `\"trustedDigests\": [\"{digest}\"]`");
-    let message = format!("{reason} (SHA-256 {digest}), and the policy does not trust it");
-    Finding::new("trustedDigests", message, remedy).with_subject(title)
-}
-
-/// The program that the user names with `--packer`.
-///
-/// # Errors
-/// The policy does not name its digest.
-pub fn check_own_tool(policy: &Policy, path: &str, sha256: &str) -> Result<(), PolicyError> {
-    if is_trusted_digest(policy, sha256) {
-        return Ok(());
-    }
-    let reason = "it runs on the building machine with the credentials of the build";
-    let finding = report_untrusted(&format!("--packer {path}"), reason, sha256);
-    refuse_findings(policy, vec![finding])
 }
 
 /// What was proven of one artifact.
@@ -297,10 +250,7 @@ fn is_met(
     let mut used: Vec<&str> = rule.components.iter().flat_map(|pattern| subject.brings(pattern)).collect();
     let whole = rule.roles.contains(&subject.role)
         || !rule.hosts.is_empty()
-        || rule
-            .components
-            .iter()
-            .any(|pattern| crate::model::policy::matches_pattern(pattern, &subject.name));
+        || rule.components.iter().any(|pattern| subject.is_called(pattern));
     if whole {
         used.clone_from(&subject.programs);
     }

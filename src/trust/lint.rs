@@ -1,7 +1,9 @@
 //! What a policy cannot mean: names that never select anything, lists without members.
 
 use crate::diagnostic::Finding;
+use crate::model::component::Confidence;
 use crate::model::policy::{Policy, matches_pattern};
+use crate::model::value::{KbId, Sha256, Sha512};
 
 use super::PolicyError;
 
@@ -14,6 +16,9 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
     for rule in &policy.require {
         let field = format!("require {}", rule.id);
         findings.extend(find_unknown(&field, &rule.components, names));
+        if rule.id.trim().is_empty() {
+            findings.push(report("require", "a rule has no id", "name it: errors say which rule is not met"));
+        }
         if rule.any_of.is_empty() {
             findings.push(report(&field, "`anyOf` names no proof", "name at least one proof"));
         }
@@ -48,6 +53,15 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
         }
     }
     findings.extend(find_malformed_trust(policy));
+    findings.extend(find_low_minimums(policy));
+    let is_publisher = |text: &str| {
+        text.split_once('=').is_some_and(|(key, value)| !key.trim().is_empty() && !value.trim().is_empty())
+    };
+    let publishers = policy.allowed_publishers.iter().flatten().filter(|text| !is_publisher(text));
+    findings.extend(publishers.map(|text| {
+        let remedy = "write attributes of the certificate's subject, such as `O=Example Inc,CN=Example Inc`";
+        report("allowedPublishers", &format!("`{text}` is not a publisher"), remedy)
+    }));
     if findings.is_empty() {
         return Ok(());
     }
@@ -57,9 +71,11 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
 /// Patterns without members. Files and images of a definition have names of their own: `KB…`,
 /// `VENDOR~DRIVER/FILE`, `REGISTRY/NAME`.
 fn find_unknown(field: &str, patterns: &[String], names: &[String]) -> Vec<Finding> {
-    let is_update = |pattern: &str| {
-        let digits = pattern.strip_prefix("KB").map(|rest| rest.strip_suffix('*').unwrap_or(rest));
-        digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+    let is_update = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(start) => start.strip_prefix("KB").is_some_and(|digits| {
+            digits.len() <= 7 && !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
+        }),
+        None => pattern.parse::<KbId>().is_ok(),
     };
     let is_own = |pattern: &str| pattern.contains(['~', '/']) || is_update(pattern);
     let unknown = patterns
@@ -83,7 +99,12 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
         let remedy = "write the 64 hexadecimal digits of a SHA-256, or the 40 of an OpenPGP fingerprint";
         report("trustedKeys", &format!("`{key}` is not the digest of a key"), remedy)
     });
-    let digests = policy.trusted_digests.iter().filter(|digest| !is_hex(digest, &[64, 128]));
+    // The digest of an empty file is what a broken download leaves.
+    let is_file = |digest: &str| {
+        let digest = digest.to_ascii_lowercase();
+        digest.parse::<Sha256>().is_ok() || digest.parse::<Sha512>().is_ok()
+    };
+    let digests = policy.trusted_digests.iter().filter(|digest| !is_file(digest));
     let digests = digests.map(|digest| {
         let remedy = "write the 64 hexadecimal digits of a SHA-256, or the 128 of a SHA-512";
         report("trustedDigests", &format!("`{digest}` is not the digest of a file"), remedy)
@@ -96,12 +117,27 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
     });
     let mut findings: Vec<Finding> = keys.chain(digests).chain(signers).collect();
     for grant in &policy.header_grants {
-        if grant.environment.is_empty() || grant.hosts.is_empty() {
+        if grant.environment.is_empty() || grant.environment.contains('=') || grant.hosts.is_empty() {
             let remedy = "name the environment variable and the hosts that receive it";
             findings.push(report("headerGrants", "a grant has no variable or no hosts", remedy));
         }
     }
     findings
+}
+
+/// Minimums that everything reaches.
+fn find_low_minimums(policy: &Policy) -> Vec<Finding> {
+    let verdict = policy.minimum_verdict.filter(|verdict| !verdict.holds());
+    let verdict = verdict.map(|verdict| {
+        let message = format!("`{}` is not the verdict of a proof that holds", verdict.as_str());
+        report("minimumVerdict", &message, "write `verified` or `signed-time-unproven`")
+    });
+    let confidence = policy.minimum_confidence.filter(|confidence| *confidence < Confidence::Low);
+    let confidence = confidence.map(|confidence| {
+        let message = format!("digests that are `{}` never pin anything", confidence.as_str());
+        report("minimumConfidence", &message, "write `low`, `medium`, `high` or `authoritative`")
+    });
+    verdict.into_iter().chain(confidence).collect()
 }
 
 fn find_repeated(policy: &Policy) -> Vec<Finding> {

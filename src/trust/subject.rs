@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::model::overrides::SCRIPTS;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
-use crate::model::url::{HttpUrl, parse_host};
+use crate::model::url::{HttpUrl, file_name, parse_host};
 use crate::model::value::{FileDigest, Registry};
 use crate::model::variable::Variable;
 
@@ -120,17 +120,40 @@ impl<'a> Subject<'a> {
         };
         named
             && !(self.outside && pattern == "*")
-            && (matches_pattern(pattern, &self.name) || self.brings(pattern).next().is_some())
+            && (self.is_called(pattern) || self.brings(pattern).next().is_some())
     }
 
-    /// Programs that a pattern names. Windows tells no case apart in the names of files.
+    /// Whether a pattern names it, however definition and policy write the name.
+    #[must_use]
+    pub fn is_called(&self, pattern: &str) -> bool {
+        match self.role {
+            // Windows tells no case apart; the folder of a plugin means each of its files.
+            Role::VolumePlugin => {
+                let (pattern, name) = (pattern.to_ascii_lowercase(), self.name.to_ascii_lowercase());
+                let folder = name.split('/').next().unwrap_or_default();
+                matches_pattern(&pattern, &name) || matches_pattern(&pattern, folder)
+            }
+            Role::ContainerImage => matches_image(pattern, &self.name),
+            // A search by category may find any update.
+            Role::Update => {
+                matches_pattern(pattern, &self.name) || self.name == SEARCH && pattern.starts_with("KB")
+            }
+            _ => matches_pattern(pattern, &self.name),
+        }
+    }
+
+    /// Programs that a pattern names, by their name in the image or in the archive that brings them. Windows tells no
+    /// case apart in the names of files.
     pub fn brings<'p>(&'p self, pattern: &'p str) -> impl Iterator<Item = &'a str> + 'p {
         let fits = |program: &str| {
             let (pattern, program) = (pattern.to_ascii_lowercase(), program.to_ascii_lowercase());
             let stem = program.strip_suffix(".exe").unwrap_or(&program);
             matches_pattern(&pattern, &program) || matches_pattern(&pattern, stem)
         };
-        self.programs.iter().copied().filter(move |program| fits(program))
+        let members = self.artifact.map_or(&[][..], |artifact| &artifact.members);
+        let comes_as =
+            move |program: &str| members.iter().any(|it| *it.file == *program && fits(file_name(&it.member)));
+        self.programs.iter().copied().filter(move |program| fits(program) || comes_as(program))
     }
 
     /// Whether a requirement of a policy is about it.
@@ -185,12 +208,11 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
             ..Subject::new(role, file.name, Origin::Url(file.url.to_string()))
         }
     }));
-    if plan.searches_updates() {
-        subjects.push(Subject::new(
-            Role::Update,
-            "updates that Windows Update finds",
-            Origin::Platform("Windows Update".to_owned()),
-        ));
+    let updates = plan.selection.updates.iter();
+    let found = |name: &str| Subject::new(Role::Update, name, Origin::Platform("Windows Update".to_owned()));
+    subjects.extend(updates.clone().flat_map(|updates| &updates.kbs).map(|kb| found(kb)));
+    if updates.flat_map(|updates| &updates.categories).next().is_some() {
+        subjects.push(found(SEARCH));
     }
     let mirrors = &plan.selection.mirrors;
     subjects.extend(plan.images.iter().map(|image| {
@@ -257,6 +279,34 @@ pub fn list_mirrors(plan: &Plan) -> Vec<Subject<'_>> {
             Subject { registries, outside: true, ..Subject::new(Role::ContainerImage, name, Origin::Given) }
         })
         .collect()
+}
+
+/// The name of all updates that a search by category finds.
+const SEARCH: &str = "updates that Windows Update finds";
+
+/// Whether a pattern names an image. Registries, ports and `library/` that are left out are those that a container
+/// runtime fills in; a pattern without port means every port.
+fn matches_image(pattern: &str, image: &str) -> bool {
+    let has_port = find_registry(pattern).contains(':');
+    let (image, pattern) = (complete_image(image, has_port), complete_image(pattern, has_port));
+    let short = image.replacen("docker.io/library/", "docker.io/", 1);
+    [&image, &short].into_iter().any(|name| matches_pattern(&pattern, name))
+}
+
+/// An image, or the beginning of one, with its registry.
+fn complete_image(image: &str, with_port: bool) -> String {
+    let registry = find_registry(image);
+    let named = image.strip_prefix(registry).and_then(|rest| rest.strip_prefix('/'));
+    let host = registry.strip_suffix(":443").unwrap_or(registry);
+    let host = host.split(':').next().filter(|_| !with_port).unwrap_or(host);
+    let host = if matches!(host, "index.docker.io" | "registry-1.docker.io") { "docker.io" } else { host };
+    let name = named.unwrap_or(image);
+    let library = if host == "docker.io" && !name.contains('/') && !name.is_empty() && name != "*" {
+        "library/"
+    } else {
+        ""
+    };
+    format!("{host}/{library}{name}")
 }
 
 fn find_registry(image: &str) -> &str {

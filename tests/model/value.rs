@@ -48,6 +48,14 @@ fn texts_of_another_form_are_refused() {
         &format!("MCR.example/x@sha256:{hex}"),
         &format!("mcr.example/X:1@sha256:{hex}"),
         &format!("mcr.example//x:1@sha256:{hex}"),
+        &format!("mcr.example./x:1@sha256:{hex}"),
+        &format!("mcr.example/./x:1@sha256:{hex}"),
+        &format!("mcr.example/a/../x:1@sha256:{hex}"),
+        &format!("mcr.example:0/x@sha256:{hex}"),
+        &format!("mcr.example/x:1:2@sha256:{hex}"),
+        &format!("mcr.example/x:@sha256:{hex}"),
+        &format!("mcr.example/a-/x@sha256:{hex}"),
+        &format!("mcr.example/@sha256:{hex}"),
     ]);
     assert!(format!("mcr.example/x:LTSC@sha256:{hex}").parse::<ImageReference>().is_ok());
     refused::<Registry>(&["", "a b", "Docker.io", "https://docker.io", "docker.io:0", "x:99999", "x’y"]);

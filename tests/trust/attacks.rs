@@ -9,14 +9,14 @@ const PEM: &str = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n"
 const CERTIFICATE: &str = include_str!("../fixtures/cluster-ca.pem");
 
 /// What an attacker brings, what a policy says, and how it ends.
-struct Attack {
-    name: &'static str,
+pub(super) struct Attack {
+    pub(super) name: &'static str,
     /// The image definition.
-    brings: Value,
-    policy: Value,
-    line: &'static str,
-    code: i32,
-    said: &'static [&'static str],
+    pub(super) brings: Value,
+    pub(super) policy: Value,
+    pub(super) line: &'static str,
+    pub(super) code: i32,
+    pub(super) said: &'static [&'static str],
 }
 
 const HOST: &str = "plan --target host --k8s 1.36.0";
@@ -469,7 +469,7 @@ fn list_headers() -> Vec<Attack> {
     ]
 }
 
-fn run_attacks(attacks: Vec<Attack>) {
+pub(super) fn run_attacks(attacks: Vec<Attack>) {
     for attack in attacks {
         let mut test = Test::new()
             .file("imagegen.json", &attack.brings.to_string())
