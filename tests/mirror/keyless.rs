@@ -45,6 +45,16 @@ fn signers_are_proven_again_beside_the_lock_alone() {
         let over = json!({"url": site.url(&file), "sha256": sha256_hex(&bytes), "signature": by});
         site.overrides.insert(name.to_owned(), over);
     }
+    // What only this lockfile states is proven by no bundle of another program.
+    site.succeeds(&format!("lock {SELECTION} --bundles proofs --lock alone.lock.json"));
+    let alone = "verify alone.lock.json --bundles proofs";
+    let said = site.plain(alone, 5).stdout;
+    assert!(said.contains("only this lockfile states the digest of kube-log-runner 1.36.4"), "{said}");
+    site.plain(&format!("{alone} --lock alone.lock.json"), 0);
+    let runner = site.own_build("kube-log-runner", "runner");
+    site.serve("/own/kube-log-runner.exe", &runner);
+    let over = json!({"url": site.url("/own/kube-log-runner.exe"), "sha256": sha256_hex(&runner)});
+    site.overrides.insert("kube-log-runner".to_owned(), over);
     site.succeeds(&format!("lock {SELECTION} --bundles proofs"));
     let folder = site.home.folder.join("proofs");
     let kept: Vec<String> = files(&folder).into_keys().collect();
