@@ -18,6 +18,7 @@ use crate::io::fs::{self, FileError};
 use crate::model::choice::OnError;
 use crate::model::plan::Plan;
 use crate::model::secret::{Masker, Secret};
+use crate::model::variable::{PACKER_TEMPLATE, Variable};
 use crate::ui::Printer;
 
 pub use condense::condense_line;
@@ -43,6 +44,8 @@ pub enum BakeError {
     Convert { program: String, last: Vec<String> },
     #[error("no value for required variables: {}", .0.join(", "))]
     MissingVariables(Vec<String>),
+    #[error("{} contains `{PACKER_TEMPLATE}`, which Packer's plugins take for a template", .0.join(", "))]
+    Template(Vec<String>),
     #[error("the check report of the baked machine cannot be read: {0}")]
     Report(String),
     #[error("checks of the baked machine failed:{}", .0.iter().map(|line| format!("\n  {line}")).collect::<String>())]
@@ -68,7 +71,7 @@ impl Classify for BakeError {
             | Self::NoImage { .. }
             | Self::Convert { .. }
             | Self::Report(_) => ErrorClass::Packer,
-            Self::MissingVariables(_) => ErrorClass::Selection,
+            Self::MissingVariables(_) | Self::Template(_) => ErrorClass::Selection,
         }
     }
 
@@ -80,6 +83,7 @@ impl Classify for BakeError {
             ],
             Self::Failed { log, .. } => vec![format!("see {} for the whole output", log.display())],
             Self::MissingVariables(_) => vec!["run `imagegen plan` to see how to set each of them".to_owned()],
+            Self::Template(_) => vec!["choose another value: the plugin would use another one than you set".to_owned()],
             Self::Checks(_) => vec!["see check-report.json in the workspace for every difference".to_owned()],
             _ => Vec::new(),
         }
@@ -147,6 +151,7 @@ impl Bake<'_> {
         }
         mask_variables(plan, self.environment);
         let mut environment = build_environment(plan, self.environment, self.tools.plugins.as_deref());
+        refuse_templates(&environment)?;
         environment.extend(media.list_variables());
         if let Some(artifacts) = &artifacts {
             environment.insert(media::VARIABLE.to_owned(), artifacts.path().as_os_str().to_owned());
@@ -226,8 +231,19 @@ fn build_environment(plan: &Plan, environment: &Environment, plugins: Option<&Pa
 /// What the target says is secret is masked in Packer's output.
 fn mask_variables(plan: &Plan, environment: &Environment) {
     let sensitive = plan.target.variables.iter().filter(|variable| variable.sensitive);
-    let names = sensitive.flat_map(crate::model::variable::Variable::environment_names);
-    names.filter_map(|name| environment.get(&name)?.to_str()).for_each(|value| drop(Secret::new(value)));
+    let names = sensitive.flat_map(Variable::environment_names);
+    names
+        .filter_map(|name| environment.get(&name))
+        .for_each(|value| drop(Secret::new(value.as_encoded_bytes())));
+}
+
+/// Variables whose value a plugin would not use as it is.
+fn refuse_templates(environment: &Environment) -> Result<(), BakeError> {
+    let is_template = |(name, value): &(&String, &OsString)| {
+        name.starts_with("PKR_VAR_") && value.to_string_lossy().contains(PACKER_TEMPLATE)
+    };
+    let names: Vec<String> = environment.iter().filter(is_template).map(|(name, _)| name.clone()).collect();
+    if names.is_empty() { Ok(()) } else { Err(BakeError::Template(names)) }
 }
 
 /// Variables by which a builder would choose for itself, for example how it signs in.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
 use imagegen::model::secret::{mask_environment, mask_text};
+use imagegen::model::text::{escape_controls, find_control};
 
 fn main() -> ExitCode {
     mask_environment(std::env::vars_os());
@@ -26,12 +27,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// In color as clap does, unless the text holds a secret.
+/// In color as clap does, unless the text holds a secret, or an argument holds characters that control a terminal.
 fn print_parse_error(error: &clap::Error) {
     let text = error.render().to_string();
-    let masked = mask_text(&text);
-    if error.use_stderr() && masked != text {
-        eprint!("{masked}");
+    let shown = mask_text(&text);
+    let is_plain = std::env::args_os().all(|argument| find_control(&argument.to_string_lossy(), false).is_none());
+    if error.use_stderr() && (shown != text || !is_plain) {
+        eprint!("{}", escape_controls(&shown));
     } else {
         // A closed stream cannot be reported.
         let _ = error.print();

@@ -24,6 +24,7 @@ use crate::embedded::{Tree, sha256_hex};
 use crate::guest::{Guest, render_guest};
 use crate::machine::{Expectations, PackageService, Prediction, predict_state};
 use crate::model::component::PayloadKind;
+use crate::model::json::parse_json;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
@@ -140,8 +141,11 @@ fn parse_variables(
         let kind = target.find_variable(name).map(|variable| variable.kind);
         let value = match kind {
             None | Some(VariableType::String) => Value::String(text.clone()),
-            Some(kind) => serde_json::from_str(text).map_err(|_| InputError {
-                message: format!("--var {name}: expected {}, found `{text}`", kind.as_str()),
+            Some(kind) => parse_json("--var", text.as_bytes()).map_err(|error| InputError {
+                message: match serde_json::from_str::<Value>(text) {
+                    Ok(_) => format!("--var {name}: {}", error.message),
+                    Err(_) => format!("--var {name}: expected {}, found `{text}`", kind.as_str()),
+                },
                 remedy: Some(match kind {
                     VariableType::StringList => format!("write it as JSON: --var '{name}=[\"a\", \"b\"]'"),
                     VariableType::StringMap => format!("write it as JSON: --var '{name}={{\"a\": \"b\"}}'"),

@@ -110,6 +110,15 @@ fn a_packer_that_fails_is_told_apart() {
 }
 
 #[test]
+fn secrets_that_a_plugin_would_change_are_refused() {
+    let id = "00000000-0000-0000-0000-000000000001";
+    let test = with_packer("echo started; exit 1").env("ARM_CLIENT_SECRET", "a{{pwd}}b");
+    let test = test.env("ARM_CLIENT_ID", id).env("ARM_SUBSCRIPTION_ID", id).args(["--var", "auth=client_secret"]);
+    let ran = test.fails(3, &["PKR_VAR_client_secret contains `{{`"]);
+    assert!(!ran.stderr.contains("pwd") && !ran.stderr.contains("started"), "{}", ran.stderr);
+}
+
+#[test]
 fn failed_checks_have_their_own_exit_code() {
     let report = r#"{"schema": "imagegen.dev/check-report/v1", "passed": false, "checked": 2, "failed": 1, "resources": [
         {"name": "kubernetes/kubelet", "result": "drifted", "differences": [{"property": "startType", "expected": "manual", "actual": "disabled"}]},

@@ -196,3 +196,23 @@ fn folders_without_end_are_refused() {
         }
     }
 }
+
+/// Somebody names a folder that is no store, or shares one with other programs.
+#[test]
+fn a_store_is_swept_of_its_own_files_alone() {
+    let mine = [
+        "urls/list.txt", "sha512/ab/readme", "partial/film.part", "partial/film.json", "objects/sha256/notes.txt",
+        "objects/sha256/ab/notes.txt", ".film.partial", ".git/.copy.1-aaaaaaaaaaaa.partial", "tools/.film.partial",
+    ];
+    let test = mine.iter().fold(Test::new(), |test, name| test.file(name, "mine"));
+    let ours = "partial/.copy.1-aaaaaaaaaaaa.partial";
+    let test = test.file(ours, "left").line("store --store . gc --days 0");
+    assert_eq!(test.succeeds().stdout, "1 files removed\n");
+    assert!(!test.exists(ours));
+    test.prints("");
+    let verify = Test::new().line("store --store").args([test.folder.to_str().expect("UTF-8"), "verify"]);
+    assert_eq!(verify.succeeds().stdout, "0 files, 0 damaged\n");
+    for name in mine {
+        assert_eq!(test.text(name), "mine", "{name}");
+    }
+}

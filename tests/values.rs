@@ -62,6 +62,11 @@ fn no_control_character_reaches_the_terminal() {
     let ran = Test::new().args(["plan", "--target", "azure\u{1b}[2J\u{9b}2J", "--k8s", "1.36"]).run();
     assert_ne!(ran.code, Some(0));
     assert!(ran.stderr.contains("azure\\u{1b}[2J\\u{9b}2J"), "{:?}", ran.stderr);
+    // What is no flag, no verb and no value of its type.
+    for line in [["plan", "--va\u{202e}r", "x"], ["pla\u{9b}2Jn", "x", "y"], ["cluster-manifests", "--dns", "\u{9b}2J"]] {
+        let ran = Test::new().args(line).run();
+        assert!(!ran.stderr.contains(['\u{9b}', '\u{202e}']) && ran.stderr.contains("\\u{"), "{:?}", ran.stderr);
+    }
     let lock = "{\"schema\": \"a\\u009b2J\"}";
     let ran = Test::new().file("imagegen.lock.json", lock).line("plan --target azure --k8s 1.36").run();
     assert!(!ran.stderr.contains('\u{9b}'), "{:?}", ran.stderr);
@@ -273,4 +278,34 @@ fn a_secret_query_is_written_nowhere() {
         .file("o.json", &over("?version=1"))
         .line("build --no-bake --out o --k8s 1.36 --target azure --overrides o.json");
     test.succeeds();
+}
+
+/// Tags and labels are texts like others, from a file and from a flag: they reach files of the workspace, and every
+/// text reaches Packer's plugins, which replace what looks like a template.
+#[test]
+fn texts_of_variables_reach_packer_as_they_are_or_are_refused() {
+    for (text, message) in [
+        ("{{pwd}}", "which Packer's plugins take for a template"),
+        ("https://user:s3cret@x.example/", "no user and no password"),
+        ("see https://user:s3cret@x.example/", "a URL with a user or a signature"),
+        ("https://x.example/?sig=s3cret", "a query that may be a secret"),
+        ("a\u{202e}b", "control character"),
+        ("a\nb", "control character"),
+        ("a\u{0}b", "control character"),
+    ] {
+        for tags in [serde_json::json!({"k": text}), serde_json::json!({text: "v"})] {
+            let definition = serde_json::json!({
+                "target": "azure", "kubernetes": "1.36", "variables": {"azure_tags": tags},
+            });
+            let file = Test::new().file("imagegen.json", &definition.to_string()).line("render --out o");
+            let flag = Test::new().line("render --out o --target azure --k8s 1.36 --var");
+            for test in [file, flag.args([format!("azure_tags={tags}").as_str()])] {
+                let ran = test.fails(3, &[message]);
+                assert!(!ran.stderr.contains("s3cret") && !test.exists("o"), "{}", ran.stderr);
+            }
+        }
+    }
+    let twice = r#"azure_tags={"k": "1", "k": "2"}"#;
+    let test = Test::new().line("render --out o --target azure --k8s 1.36 --var").args([twice]);
+    test.fails(3, &["the key `k` is given twice"]);
 }

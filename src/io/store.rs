@@ -249,18 +249,15 @@ impl Store {
     }
 
     fn list_objects(&self) -> Result<Vec<Object>, FileError> {
-        let root = self.root.join("objects/sha256");
-        let mut objects = Vec::new();
-        for path in files_below(&root)? {
-            let sha256 = path_name(&path);
-            if !is_temporary(&sha256) {
-                objects.push(Object { sha256, path });
-            }
-        }
-        Ok(objects)
+        let files = files_below(&self.root.join("objects/sha256"))?.into_iter();
+        let objects = files.map(|path| Object { sha256: path_name(&path), path });
+        Ok(objects
+            .filter(|object| is_digest(&object.sha256, 64) && self.object_path(&object.sha256) == object.path)
+            .collect())
     }
 
-    /// Removes files that nothing named used for `age`, and what died processes left.
+    /// Removes files that nothing named used for `age`, and what died processes left. Files that do not have the names
+    /// of a store's are not the store's: somebody named a folder of another kind.
     ///
     /// # Errors
     /// The store cannot be read or written.
@@ -278,15 +275,17 @@ impl Store {
         }
         // Nothing is half-written for longer than this.
         let hour = Duration::from_secs(60 * 60).min(age);
-        for path in files_below(&self.root)? {
-            if is_temporary(&path_name(&path)) && is_older(&path, hour) {
+        for folder in ["objects", "sha512", "urls", "partial", "tools", "plugins"].map(|name| self.root.join(name)) {
+            let files = if folder.is_dir() { files_below(&folder)? } else { Vec::new() };
+            for path in files.into_iter().filter(|path| is_temporary(&path_name(path)) && is_older(path, hour)) {
                 remove_if_exists(&path)?;
                 removed.push(path);
             }
         }
         removed.extend(self.collect_parts(age)?);
-        for folder in ["urls", "sha512"] {
-            for path in files_below(&self.root.join(folder))? {
+        for (folder, length) in [("urls", 64), ("sha512", 128)] {
+            let files = files_below(&self.root.join(folder))?.into_iter();
+            for path in files.filter(|path| is_digest(&path_name(path), length)) {
                 let text = fs::read_to_string(&path).unwrap_or_default();
                 let digest = serde_json::from_str::<Origin>(&text).map_or(text, |origin| origin.sha256);
                 if self.find_sha256(&digest).is_none() {
@@ -302,8 +301,13 @@ fn path_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// `.copy.4711-aB3dE5gH7jK9.partial`: what one of our processes writes.
 fn is_temporary(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(".partial")
+    let process = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+    let process = process.and_then(|name| name.rsplit_once('.')?.1.split_once('-'));
+    process.is_some_and(|(id, random)| {
+        id.parse::<u32>().is_ok() && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// What was read of a file that another reader may take out of the store, after it was found and before it is read.

@@ -1,43 +1,139 @@
-//! A kubeconfig for discovery: the node trusts whom it names, so it names an https address and the cluster's CA. Only
-//! its own lines are read, in the block form that kubeadm and kubectl write, or as JSON with one field a line.
+//! A kubeconfig for discovery: the node trusts whom it names, so each of its clusters has an https address and a CA
+//! inside of the file. It is JSON, or YAML in the block form that kubeadm and kubectl write: what another reader could
+//! read in another way (flow style, anchors, tags, several lines for one value) is refused.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 
 use crate::diagnostic::Finding;
+use crate::model::json;
 use crate::model::secret::Secret;
+use crate::model::text::is_control;
+
+/// Fields of a cluster, each with its value as text.
+type Fields = Vec<(String, String)>;
 
 /// # Errors
-/// Another address than https, no CA inside of the file, or a file that skips the check of the server.
+/// Another address than https, no CA inside of the file, a file that skips the check of the server, or another form
+/// than JSON or block YAML.
 pub(super) fn check_kubeconfig(file: &Secret) -> Result<(), Finding> {
-    let text = file.reveal_text();
-    let values = |name: &str| text.lines().filter_map(|line| find_value(line, name)).collect::<Vec<_>>();
-    let refused = |message: &str, remedy: &str| {
-        Err(Finding::new("discovery-kubeconfig", format!("the discovery kubeconfig {message}"), remedy))
-    };
-    let write =
-        "write it with `kubectl -n kube-public get configmap cluster-info -o jsonpath={.data.kubeconfig}`";
-    let servers = values("server");
-    if servers.is_empty() {
-        return refused("has no `server`", write);
+    let clusters = read_clusters(file.reveal_text()).map_err(|reason| refuse(&reason, WRITE))?;
+    if clusters.is_empty() {
+        return Err(refuse("has no `server`", WRITE));
     }
-    if servers.iter().any(|server| !server.starts_with("https://")) {
-        return refused("has a `server` without https: the node would join any cluster", write);
-    }
-    if values("insecure-skip-tls-verify").iter().any(|value| *value != "false") {
-        return refused("has `insecure-skip-tls-verify`: the node would join any cluster", write);
-    }
-    if values("certificate-authority-data").iter().filter(|value| !value.is_empty()).count() < servers.len() {
-        let message = "has no `certificate-authority-data`: a file that it names is not on the node";
-        return refused(message, "write it with `kubectl config view --raw --flatten --minify`");
-    }
-    Ok(())
+    clusters.iter().try_for_each(|fields| check_cluster(fields))
 }
 
-/// The value of a field in a line such as `    server: https://a.example:6443` or `"server": "https://…",`.
-fn find_value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    let quotes = ['"', '\''];
-    let line = line.trim().trim_start_matches("- ").trim_start();
-    let (key, value) = line.split_once(':')?;
-    let value = value.split(" #").next().unwrap_or(value);
-    (key.trim().trim_matches(quotes) == name).then(|| value.trim().trim_end_matches(',').trim_matches(quotes))
+const WRITE: &str =
+    "write it with `kubectl -n kube-public get configmap cluster-info -o jsonpath={.data.kubeconfig}`";
+
+fn refuse(message: &str, remedy: &str) -> Finding {
+    Finding::new("discovery-kubeconfig", format!("the discovery kubeconfig {message}"), remedy)
+}
+
+fn check_cluster(fields: &Fields) -> Result<(), Finding> {
+    let values = |name: &str| {
+        fields.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str()).collect::<Vec<_>>()
+    };
+    match values("server")[..] {
+        [] => return Err(refuse("has a cluster without `server`", WRITE)),
+        [server] if server.starts_with("https://") => {}
+        [_] => return Err(refuse("has a `server` without https: the node would join any cluster", WRITE)),
+        _ => return Err(refuse("has a cluster with several `server`", WRITE)),
+    }
+    if values("insecure-skip-tls-verify").iter().any(|value| *value != "false") {
+        return Err(refuse("has `insecure-skip-tls-verify`: the node would join any cluster", WRITE));
+    }
+    match values("certificate-authority-data")[..] {
+        [authority] if is_base64(authority) => Ok(()),
+        _ => {
+            let message = "has no `certificate-authority-data`: a file that it names is not on the node";
+            Err(refuse(message, "write it with `kubectl config view --raw --flatten --minify`"))
+        }
+    }
+}
+
+fn is_base64(text: &str) -> bool {
+    !text.eq_ignore_ascii_case("null") && STANDARD.decode(text).is_ok_and(|bytes| !bytes.is_empty())
+}
+
+/// The clusters of the file.
+fn read_clusters(text: &str) -> Result<Vec<Fields>, String> {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    if text.trim_start().starts_with('{') {
+        return read_json(&text);
+    }
+    read_block(&text)
+}
+
+fn read_json(text: &str) -> Result<Vec<Fields>, String> {
+    let file: Value = json::parse_json("the file", text.as_bytes()).map_err(|error| {
+        format!("is no JSON that every program reads alike: line {}, column {}", error.line, error.column)
+    })?;
+    let describe = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let clusters = file["clusters"].as_array().into_iter().flatten();
+    Ok(clusters
+        .map(|cluster| {
+            let fields = cluster["cluster"].as_object().into_iter().flatten();
+            fields.map(|(name, value)| (name.clone(), describe(value))).collect()
+        })
+        .collect())
+}
+
+/// Items of lists that hold a cluster, of a file whose lines each hold one field or one value of a list.
+fn read_block(text: &str) -> Result<Vec<Fields>, String> {
+    let mut items: Vec<Fields> = vec![Vec::new()];
+    // Where the dashes of the outermost list stand: lists inside of an item are part of it.
+    let mut outermost = None;
+    for (at, line) in text.lines().enumerate().filter(|(at, line)| *at > 0 || *line != "---") {
+        let bare = line.trim_start_matches(' ');
+        let indent = line.len() - bare.len();
+        if bare.is_empty() || bare.starts_with('#') && !bare.contains(is_control) {
+            continue;
+        }
+        let item = bare.strip_prefix("- ").map(|rest| rest.trim_start_matches(' '));
+        let field = if bare.contains(is_control) { None } else { parse_line(bare, item) };
+        let field = field.ok_or_else(|| format!("has more than `name: value` in line {}", at + 1))?;
+        if item.is_some() && outermost.is_none_or(|outer| indent <= outer) {
+            outermost = Some(indent);
+            items.push(Vec::new());
+        } else if indent == 0 && item.is_none() {
+            outermost = None;
+            items.push(Vec::new());
+        }
+        items.last_mut().into_iter().for_each(|fields| fields.push(field.clone()));
+    }
+    // A context has a `cluster`, too: its name.
+    let has = |fields: &Fields, name: &str| fields.iter().any(|(field, _)| field == name);
+    items.retain(|fields| has(fields, "server") || has(fields, "cluster") && !has(fields, "context"));
+    Ok(items)
+}
+
+/// `server: https://a.example:6443`, `"server": 'https://a.example:6443' # comment`; a value of a list has no name.
+fn parse_line(line: &str, item: Option<&str>) -> Option<(String, String)> {
+    let text = item.unwrap_or(line);
+    match text.split_once(':') {
+        Some((name, value)) if value.is_empty() || value.starts_with(' ') => {
+            let name = parse_scalar(name.trim_end())?;
+            let is_known = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
+            (!name.is_empty() && name.bytes().all(is_known)).then_some((name, parse_scalar(value)?))
+        }
+        _ => Some((String::new(), parse_scalar(item?)?)),
+    }
+}
+
+/// A text in quotes without quotes and escapes in it, or one that YAML takes as it stands.
+fn parse_scalar(text: &str) -> Option<String> {
+    let text = text.split(" #").next().unwrap_or(text).trim();
+    let quoted = ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+    let is_plain = text.is_empty()
+        || ["[]", "{}"].contains(&text)
+        || text.starts_with(|c: char| c.is_ascii_alphanumeric() || "/-.=_+".contains(c)) && !text.contains(": ");
+    match quoted {
+        Some(inner) => (!inner.contains(['"', '\'', '\\'])).then(|| inner.to_owned()),
+        None => is_plain.then(|| text.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +151,19 @@ mod tests {
     fn discovery_trusts_a_named_authority() {
         check(GOOD).unwrap();
         check("{\n\"clusters\": [{\"cluster\": {\n\"certificate-authority-data\": \"TFMwdA==\",\n\"server\": \"https://a.example:6443\"\n}}]\n}").unwrap();
+        let nested = "    extensions:\n    - extension:\n        version: v1\n      name: x\n    server:";
+        check(&GOOD.replace("    server:", nested)).unwrap();
+        check(&format!("---\r\n{}", GOOD.replace('\n', "\r\n"))).unwrap();
+        check(&GOOD.replace("kind:", "contexts:\n- context:\n    cluster: \"\"\n    user: a\nusers:\n- name: a\n  user:\n    exec:\n      args:\n      - --x=1\nkind:")).unwrap();
+        for json in [
+            r#"{"clusters": [{"cluster": {"server": "http://a.example", "certificate-authority-data": "eA=="}}]}"#,
+            r#"{"clusters": [{"cluster": {"server": "https://a.example"}}]}"#,
+            r#"{"clusters": [{"cluster": {"server": "https://a.example", "server": "http://b.example", "certificate-authority-data": "eA=="}}]}"#,
+            r#"{"clusters": [{"cluster": {"server": "https://a.example", "certificate-authority-data": "eA==", "insecure-skip-tls-verify": true}}]}"#,
+            r#"{"clusters": []}"#,
+        ] {
+            assert!(check(json).is_err(), "{json}");
+        }
         for (from, to) in [
             ("https://", "http://"),
             ("    server: https://a.example:6443\n", ""),
@@ -63,6 +172,24 @@ mod tests {
             ("certificate-authority-data: TFMwdA==", "certificate-authority-data: \"\""),
             ("    server:", "    insecure-skip-tls-verify: yes\n    server:"),
             ("kind: Config\n", "- cluster:\n    server: https://b.example\n"),
+            ("kind: Config\n", "- {cluster: {server: 'http://b.example'}, name: b}\n"),
+            ("kind: Config\n", "- {cluster: {server: 'https://b.example', insecure-skip-tls-verify: true}}\n"),
+            ("kind: Config\n", "- cluster: {}\n  cluster:\n    server: http://b.example\n"),
+            ("kind: Config\n", "- cluster:\n    certificate-authority-data: eA==\n    \"ser\\u0076er\": http://b.example\n"),
+            ("kind: Config\n", "- cluster: &a\n    server: https://b.example\n"),
+            ("kind: Config\n", "- cluster:\n    <<: *a\n    server: https://b.example\n"),
+            ("kind: Config\n", "- cluster:\n    certificate-authority-data: eA==\n    certificate-authority-data: eA==\n    server: https://b.example\n"),
+            ("kind: Config\n", "users:\n- certificate-authority-data: eA==\nclusters:\n- cluster:\n    server: https://b.example\n"),
+            ("kind: Config\n", "# a\u{2028}clusters: [{cluster: {server: 'http://b.example'}}]\n"),
+            ("kind: Config\n", "# a\rclusters: [{cluster: {server: 'http://b.example'}}]\n"),
+            ("kind: Config\n", "? clusters\n: - cluster\n"),
+            ("kind: Config\n", "---\nkind: Config\n"),
+            (":6443", ":6443\n      /other"),
+            ("server: https", "server: !!str https"),
+            ("server: https://a.example:6443", "server: https://a.example\n    server: http://b.example"),
+            ("server: https://a.example:6443", "server:\n      http://b.example"),
+            ("certificate-authority-data: TFMwdA==", "certificate-authority-data: ~"),
+            ("certificate-authority-data: TFMwdA==", "certificate-authority-data: null"),
         ] {
             let changed = GOOD.replace(from, to);
             assert_ne!(changed, GOOD);

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// With this begins what Packer's plugins replace in every text of their configuration, whoever set it.
+pub const PACKER_TEMPLATE: &str = "{{";
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -13,6 +13,7 @@ use crate::embedded::sha256_hex;
 use crate::io::fs::{Digests, FileError, file_error, remove_if_exists};
 use crate::io::http::public;
 use crate::model::json;
+use crate::model::value::is_digest;
 
 /// What is known of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +61,9 @@ impl Store {
     /// Removes parts that nobody has touched for `age`.
     pub(super) fn collect_parts(&self, age: Duration) -> Result<Vec<PathBuf>, FileError> {
         let mut removed = Vec::new();
-        for path in files_below(&self.root.join("partial"))? {
+        let files = files_below(&self.root.join("partial"))?.into_iter();
+        let is_part = |path: &PathBuf| path.file_stem().is_some_and(|name| is_digest(&name.to_string_lossy(), 64));
+        for path in files.filter(is_part) {
             let is = |kind: &str| path.extension().is_some_and(|extension| extension == kind);
             if is("part") && is_older(&path, age) {
                 // Who waits for the lock sees that the file has lost its name.

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::model::names::format_suggestion;
 use crate::model::text::find_control;
-use crate::model::url::{HttpUrl, UrlError};
-use crate::model::variable::{Variable, VariableType};
+use crate::model::url::{HttpUrl, UrlError, find_secret_parts};
+use crate::model::variable::{PACKER_TEMPLATE, Variable, VariableType};
 
 /// The value's type, and every limit that the descriptor gives.
 pub(super) fn check_value(variable: &Variable, value: &Value) -> Result<(), String> {
@@ -26,10 +26,12 @@ pub(super) fn check_value(variable: &Variable, value: &Value) -> Result<(), Stri
         }
         (VariableType::StringMap, Value::Object(entries)) => {
             check_count(variable, entries.len())?;
-            match entries.values().find(|value| !value.is_string()) {
-                Some(other) => Err(format!("must be a {kind}, found {other} in it")),
-                None => Ok(()),
-            }
+            entries.iter().try_for_each(|(key, item)| match item {
+                Value::String(text) => {
+                    [key, text].into_iter().try_for_each(|text| check_characters(variable, text))
+                }
+                other => Err(format!("must be a {kind}, found {other} in it")),
+            })
         }
         _ => Err(format!("must be a {kind}, found {value}")),
     }
@@ -39,9 +41,7 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
     if text.is_empty() {
         return Err("is empty".to_owned());
     }
-    if find_control(text, false).is_some() {
-        return Err("contains a control character".to_owned());
-    }
+    check_characters(variable, text)?;
     if let Some(allowed) = &variable.one_of
         && !allowed.iter().any(|value| value == text)
     {
@@ -52,6 +52,17 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
     {
         return Err(format!("is `{text}`, which does not match {pattern}"));
     }
+    Ok(())
+}
+
+/// What no text may hold, whatever it is for.
+fn check_characters(variable: &Variable, text: &str) -> Result<(), String> {
+    if find_control(text, false).is_some() {
+        return Err("contains a control character".to_owned());
+    }
+    if text.contains(PACKER_TEMPLATE) {
+        return Err(format!("contains `{PACKER_TEMPLATE}`, which Packer's plugins take for a template"));
+    }
     check_url(variable, text)
 }
 
@@ -59,7 +70,11 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
 fn check_url(variable: &Variable, text: &str) -> Result<(), String> {
     let lower = text.to_ascii_lowercase();
     if !lower.starts_with("https://") && !lower.starts_with("http://") {
-        return Ok(());
+        return if find_secret_parts(text).is_empty() {
+            Ok(())
+        } else {
+            Err("contains a URL with a user or a signature, and the workspace would hold it".to_owned())
+        };
     }
     let url: HttpUrl = text.parse().map_err(|error: UrlError| format!("is a wrong URL: {error}"))?;
     if url.has_secret() && !variable.lock_only {
