@@ -31,7 +31,8 @@ fn main() -> ExitCode {
 fn print_parse_error(error: &clap::Error) {
     let text = error.render().to_string();
     let shown = mask_text(&text);
-    let is_plain = std::env::args_os().all(|argument| find_control(&argument.to_string_lossy(), false).is_none());
+    let is_plain =
+        std::env::args_os().all(|argument| find_control(&argument.to_string_lossy(), false).is_none());
     if error.use_stderr() && (shown != text || !is_plain) {
         eprint!("{}", escape_controls(&shown));
     } else {

@@ -113,7 +113,8 @@ fn a_packer_that_fails_is_told_apart() {
 fn secrets_that_a_plugin_would_change_are_refused() {
     let id = "00000000-0000-0000-0000-000000000001";
     let test = with_packer("echo started; exit 1").env("ARM_CLIENT_SECRET", "a{{pwd}}b");
-    let test = test.env("ARM_CLIENT_ID", id).env("ARM_SUBSCRIPTION_ID", id).args(["--var", "auth=client_secret"]);
+    let test =
+        test.env("ARM_CLIENT_ID", id).env("ARM_SUBSCRIPTION_ID", id).args(["--var", "auth=client_secret"]);
     let ran = test.fails(3, &["PKR_VAR_client_secret contains `{{`"]);
     assert!(!ran.stderr.contains("pwd") && !ran.stderr.contains("started"), "{}", ran.stderr);
 }

@@ -201,8 +201,15 @@ fn folders_without_end_are_refused() {
 #[test]
 fn a_store_is_swept_of_its_own_files_alone() {
     let mine = [
-        "urls/list.txt", "sha512/ab/readme", "partial/film.part", "partial/film.json", "objects/sha256/notes.txt",
-        "objects/sha256/ab/notes.txt", ".film.partial", ".git/.copy.1-aaaaaaaaaaaa.partial", "tools/.film.partial",
+        "urls/list.txt",
+        "sha512/ab/readme",
+        "partial/film.part",
+        "partial/film.json",
+        "objects/sha256/notes.txt",
+        "objects/sha256/ab/notes.txt",
+        ".film.partial",
+        ".git/.copy.1-aaaaaaaaaaaa.partial",
+        "tools/.film.partial",
     ];
     let test = mine.iter().fold(Test::new(), |test, name| test.file(name, "mine"));
     let ours = "partial/.copy.1-aaaaaaaaaaaa.partial";

@@ -63,9 +63,17 @@ fn no_control_character_reaches_the_terminal() {
     assert_ne!(ran.code, Some(0));
     assert!(ran.stderr.contains("azure\\u{1b}[2J\\u{9b}2J"), "{:?}", ran.stderr);
     // What is no flag, no verb and no value of its type.
-    for line in [["plan", "--va\u{202e}r", "x"], ["pla\u{9b}2Jn", "x", "y"], ["cluster-manifests", "--dns", "\u{9b}2J"]] {
+    for line in [
+        ["plan", "--va\u{202e}r", "x"],
+        ["pla\u{9b}2Jn", "x", "y"],
+        ["cluster-manifests", "--dns", "\u{9b}2J"],
+    ] {
         let ran = Test::new().args(line).run();
-        assert!(!ran.stderr.contains(['\u{9b}', '\u{202e}']) && ran.stderr.contains("\\u{"), "{:?}", ran.stderr);
+        assert!(
+            !ran.stderr.contains(['\u{9b}', '\u{202e}']) && ran.stderr.contains("\\u{"),
+            "{:?}",
+            ran.stderr
+        );
     }
     let lock = "{\"schema\": \"a\\u009b2J\"}";
     let ran = Test::new().file("imagegen.lock.json", lock).line("plan --target azure --k8s 1.36").run();

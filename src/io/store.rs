@@ -275,9 +275,13 @@ impl Store {
         }
         // Nothing is half-written for longer than this.
         let hour = Duration::from_secs(60 * 60).min(age);
-        for folder in ["objects", "sha512", "urls", "partial", "tools", "plugins"].map(|name| self.root.join(name)) {
+        for folder in
+            ["objects", "sha512", "urls", "partial", "tools", "plugins"].map(|name| self.root.join(name))
+        {
             let files = if folder.is_dir() { files_below(&folder)? } else { Vec::new() };
-            for path in files.into_iter().filter(|path| is_temporary(&path_name(path)) && is_older(path, hour)) {
+            for path in
+                files.into_iter().filter(|path| is_temporary(&path_name(path)) && is_older(path, hour))
+            {
                 remove_if_exists(&path)?;
                 removed.push(path);
             }

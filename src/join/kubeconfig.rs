@@ -34,7 +34,11 @@ fn refuse(message: &str, remedy: &str) -> Finding {
 
 fn check_cluster(fields: &Fields) -> Result<(), Finding> {
     let values = |name: &str| {
-        fields.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str()).collect::<Vec<_>>()
+        fields
+            .iter()
+            .filter(move |(field, _)| field == name)
+            .map(|(_, value)| value.as_str())
+            .collect::<Vec<_>>()
     };
     match values("server")[..] {
         [] => return Err(refuse("has a cluster without `server`", WRITE)),
@@ -129,7 +133,8 @@ fn parse_scalar(text: &str) -> Option<String> {
     let quoted = ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
     let is_plain = text.is_empty()
         || ["[]", "{}"].contains(&text)
-        || text.starts_with(|c: char| c.is_ascii_alphanumeric() || "/-.=_+".contains(c)) && !text.contains(": ");
+        || text.starts_with(|c: char| c.is_ascii_alphanumeric() || "/-.=_+".contains(c))
+            && !text.contains(": ");
     match quoted {
         Some(inner) => (!inner.contains(['"', '\'', '\\'])).then(|| inner.to_owned()),
         None => is_plain.then(|| text.to_owned()),
@@ -173,13 +178,25 @@ mod tests {
             ("    server:", "    insecure-skip-tls-verify: yes\n    server:"),
             ("kind: Config\n", "- cluster:\n    server: https://b.example\n"),
             ("kind: Config\n", "- {cluster: {server: 'http://b.example'}, name: b}\n"),
-            ("kind: Config\n", "- {cluster: {server: 'https://b.example', insecure-skip-tls-verify: true}}\n"),
+            (
+                "kind: Config\n",
+                "- {cluster: {server: 'https://b.example', insecure-skip-tls-verify: true}}\n",
+            ),
             ("kind: Config\n", "- cluster: {}\n  cluster:\n    server: http://b.example\n"),
-            ("kind: Config\n", "- cluster:\n    certificate-authority-data: eA==\n    \"ser\\u0076er\": http://b.example\n"),
+            (
+                "kind: Config\n",
+                "- cluster:\n    certificate-authority-data: eA==\n    \"ser\\u0076er\": http://b.example\n",
+            ),
             ("kind: Config\n", "- cluster: &a\n    server: https://b.example\n"),
             ("kind: Config\n", "- cluster:\n    <<: *a\n    server: https://b.example\n"),
-            ("kind: Config\n", "- cluster:\n    certificate-authority-data: eA==\n    certificate-authority-data: eA==\n    server: https://b.example\n"),
-            ("kind: Config\n", "users:\n- certificate-authority-data: eA==\nclusters:\n- cluster:\n    server: https://b.example\n"),
+            (
+                "kind: Config\n",
+                "- cluster:\n    certificate-authority-data: eA==\n    certificate-authority-data: eA==\n    server: https://b.example\n",
+            ),
+            (
+                "kind: Config\n",
+                "users:\n- certificate-authority-data: eA==\nclusters:\n- cluster:\n    server: https://b.example\n",
+            ),
             ("kind: Config\n", "# a\u{2028}clusters: [{cluster: {server: 'http://b.example'}}]\n"),
             ("kind: Config\n", "# a\rclusters: [{cluster: {server: 'http://b.example'}}]\n"),
             ("kind: Config\n", "? clusters\n: - cluster\n"),

@@ -62,7 +62,8 @@ impl Store {
     pub(super) fn collect_parts(&self, age: Duration) -> Result<Vec<PathBuf>, FileError> {
         let mut removed = Vec::new();
         let files = files_below(&self.root.join("partial"))?.into_iter();
-        let is_part = |path: &PathBuf| path.file_stem().is_some_and(|name| is_digest(&name.to_string_lossy(), 64));
+        let is_part =
+            |path: &PathBuf| path.file_stem().is_some_and(|name| is_digest(&name.to_string_lossy(), 64));
         for path in files.filter(is_part) {
             let is = |kind: &str| path.extension().is_some_and(|extension| extension == kind);
             if is("part") && is_older(&path, age) {
