@@ -22,7 +22,7 @@ pub(super) fn check_kubeconfig(file: &Secret) -> Result<(), Finding> {
     if clusters.is_empty() {
         return Err(refuse("has no `server`", WRITE));
     }
-    clusters.iter().try_for_each(|fields| check_cluster(fields))
+    clusters.iter().try_for_each(check_cluster)
 }
 
 const WRITE: &str =
