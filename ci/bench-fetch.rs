@@ -6,7 +6,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use imagegen::fetch::{Fetcher, MAX_SIZE, Request};
-use imagegen::io::fs::digest_file;
+use imagegen::io::fs::{DigestSet, digest_file_with};
 use imagegen::io::http::{Http, Options};
 use imagegen::io::store::Store;
 use imagegen::model::value::FileDigest;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["fetch", store, jobs, files @ ..] => fetch(store, jobs.parse()?, files),
         ["hash", files @ ..] => {
             for file in files {
-                println!("{}", digest_file(Path::new(file))?.sha256);
+                println!("{}", digest_file_with(Path::new(file), DigestSet::Both)?.sha256);
             }
             Ok(())
         }

@@ -1,7 +1,7 @@
 //! Requests → files of the store with the requested bytes.
 //!
-//! A download is read once, into a part, with its size limit and both digests computed in the same pass; the
-//! part becomes an object of the store if both match. A file of the store is hashed again, not downloaded.
+//! A download is read once, into a part, with its size limit checked and its digests computed in the same pass; the
+//! part becomes an object of the store if all match. A file of the store is hashed again, not downloaded.
 
 mod check;
 mod download;
@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
-use crate::io::fs::Digests;
+use crate::io::fs::{DigestSet, Digests, digest_file_with};
 use crate::io::http::{Http, HttpError, public};
 use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
@@ -65,6 +65,14 @@ impl Request {
             headers: Vec::new(),
         }
     }
+
+    /// What is computed while the bytes come: what the request names, and both of a file that is yet to be pinned.
+    fn digest_set(&self) -> DigestSet {
+        let superseded = self.superseded.iter().map(|(digest, _)| digest);
+        let named = self.digests.iter().chain(superseded);
+        let sha512 = named.into_iter().any(|digest| digest.algorithm() == PinAlgorithm::Sha512);
+        if sha512 || self.digests.is_empty() { DigestSet::Both } else { DigestSet::Sha256 }
+    }
 }
 
 /// A file whose bytes fit the request. Only [`Fetcher::fetch_all`] makes one.
@@ -87,19 +95,31 @@ impl Fetched {
         &self.digests.sha256
     }
 
-    #[must_use]
-    pub fn sha512(&self) -> &str {
-        &self.digests.sha512
+    /// SHA-256 and SHA-512. Of a file that a SHA-256 pinned, the other is computed now, if its bytes are still the same.
+    ///
+    /// # Errors
+    /// The file cannot be read, or changed since it was verified.
+    pub fn read_both(&self) -> Result<Digests, FetchError> {
+        if self.digests.sha512.is_some() {
+            return Ok(self.digests.clone());
+        }
+        let failed = |failure: FetchFailure| FetchError::new(&self.url, failure);
+        let found = digest_file_with(&self.path, DigestSet::Both).map_err(|error| failed(error.into()))?;
+        if found.sha256 == self.digests.sha256 {
+            return Ok(found);
+        }
+        let (url, expected) = (self.url.clone(), self.digests.sha256.clone());
+        let size = found.size;
+        Err(failed(FetchFailure::Digest { url, expected, found: found.sha256, media_type: None, size }))
     }
 
-    /// Both digests.
+    /// Both as what may pin the file.
     ///
-    /// # Panics
-    /// Never: an empty file is not taken.
-    #[must_use]
-    pub fn file_digests(&self) -> [FileDigest; 2] {
-        let digest = |algorithm, text: &str| FileDigest::new(algorithm, text.to_owned()).expect("not empty");
-        [digest(PinAlgorithm::Sha256, self.sha256()), digest(PinAlgorithm::Sha512, self.sha512())]
+    /// # Errors
+    /// As [`Fetched::read_both`].
+    pub fn file_digests(&self) -> Result<Vec<FileDigest>, FetchError> {
+        let empty = || FetchError::new(&self.url, FetchFailure::Empty { url: self.url.clone() });
+        self.read_both()?.file_digests().map_err(|_| empty())
     }
 
     /// Bytes.
@@ -278,13 +298,22 @@ impl Fetcher {
         let by_digest = request.digests.iter().filter_map(|digest| self.store.find_object(digest));
         // Without digest and network, what last came from there is all there is.
         let alone = self.http.is_offline() && request.digests.is_empty();
-        let by_url = alone.then(|| self.store.find_url(request.url.public_url())).flatten();
-        for object in by_digest.chain(by_url) {
-            let Some(found) = self.store.digest_object(&object)? else { continue };
+        let by_url = || self.store.find_url(request.url.public_url());
+        for object in by_digest.chain(alone.then(by_url).flatten()) {
+            let Some(found) = self.store.digest_object(&object, request.digest_set())? else { continue };
             check_digests(request, &found, None)?;
             self.store.touch(&object);
             return Ok(Some(Fetched::new(request, found, object)));
         }
-        Ok(None)
+        // What a SHA-256 brought is not listed by its SHA-512.
+        let sha512 = |digest: &FileDigest| digest.algorithm() == PinAlgorithm::Sha512;
+        let Some(object) = request.digests.iter().any(sha512).then(by_url).flatten() else { return Ok(None) };
+        let Some(found) = self.store.digest_object(&object, DigestSet::Both)? else { return Ok(None) };
+        if check_digests(request, &found, None).is_err() {
+            return Ok(None);
+        }
+        self.store.record_sha512(&found)?;
+        self.store.touch(&object);
+        Ok(Some(Fetched::new(request, found, object)))
     }
 }

@@ -17,7 +17,7 @@ use crate::cli::VerifyArgs;
 use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
 use crate::embedded::{Tree, parse_sha256};
 use crate::fetch::{MAX_SIZE, Request};
-use crate::io::fs::{self, Digests};
+use crate::io::fs::{self, DigestSet, Digests};
 use crate::io::{clock, http};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::policy::Policy;
@@ -97,21 +97,21 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
             "leave them out, or name the proofs of the file",
         ));
     }
-    let digests = fs::digest_file(&path)?;
+    let digests = fs::digest_file_with(&path, DigestSet::Both)?;
     let manifests = trees.catalog.tree();
     let used = RefCell::default();
     let job = Job { args, source: &source, path: &path, digests: &digests, manifests, used };
     let evidence = job.check_proofs()?;
     job.check_uses()?;
-    if reads_again(&evidence) && fs::digest_file(&path)? != digests {
+    if reads_again(&evidence) && fs::digest_file(&path)?.sha256 != digests.sha256 {
         return Err(ProofError::new("file-changed", "the file changed while it was verified").into());
     }
     let offers = if evidence.is_empty() { job.list_offers()? } else { Vec::new() };
     Ok(Inspected::File(VerifyOutput {
         file: http::public(&args.file),
         verified: !evidence.is_empty() && count_failed(&evidence) == 0,
+        sha512: digests.digest(PinAlgorithm::Sha512).to_owned(),
         sha256: digests.sha256,
-        sha512: digests.sha512,
         size: digests.size,
         evidence,
         offers,
@@ -200,8 +200,8 @@ impl Job<'_> {
     fn check_proofs(&self) -> Result<Vec<Evidence>> {
         let mut found = Vec::new();
         for (algorithm, wanted, actual) in [
-            ("SHA-256", self.args.sha256.as_deref(), &self.digests.sha256),
-            ("SHA-512", self.args.sha512.as_deref(), &self.digests.sha512),
+            ("SHA-256", self.args.sha256.as_deref(), self.digests.sha256.as_str()),
+            ("SHA-512", self.args.sha512.as_deref(), self.digests.digest(PinAlgorithm::Sha512)),
         ] {
             if let Some(wanted) = wanted {
                 let outcome = compare_digest(algorithm, wanted, actual);
@@ -274,14 +274,15 @@ impl Job<'_> {
 
     fn check_checksums(&self, bytes: &[u8]) -> Result<Proven, ProofError> {
         let short = checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha256);
-        let (stated, actual) = match short {
-            Ok(stated) => (stated, &self.digests.sha256),
+        let (stated, algorithm) = match short {
+            Ok(stated) => (stated, PinAlgorithm::Sha256),
             Err(error) if error.code == "checksum-algorithm" => {
-                (checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha512)?, &self.digests.sha512)
+                (checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha512)?, PinAlgorithm::Sha512)
             }
             Err(error) => return Err(error),
         };
-        if stated == *actual {
+        let actual = self.digests.digest(algorithm);
+        if stated == actual {
             return Ok(proven("the checksum file states this digest"));
         }
         Err(ProofError::new(

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use imagegen::diagnostic::Classify as _;
 use imagegen::fetch::{FetchError, Fetched, Fetcher, Request};
+use imagegen::io::fs::{DigestSet, digest_file_with, digest_stream};
 use imagegen::io::http::{Http, Options, Patience};
 use imagegen::io::store::Store;
 use imagegen::model::secret::Secret;
@@ -50,6 +51,11 @@ pub fn content(size: usize) -> Vec<u8> {
 
 pub fn sha256(bytes: &[u8]) -> FileDigest {
     FileDigest::Sha256(digest(bytes).parse().unwrap())
+}
+
+fn sha512(path: &std::path::Path) -> FileDigest {
+    let digests = digest_file_with(path, DigestSet::Both).unwrap().file_digests().unwrap();
+    digests.into_iter().find(|digest| matches!(digest, FileDigest::Sha512(_))).unwrap()
 }
 
 pub fn digest(bytes: &[u8]) -> String {
@@ -437,10 +443,13 @@ fn a_file_that_leaves_the_store_is_none() {
     let store = Store::open(test.folder.join("store")).unwrap();
     let object = store.insert("https://a.test/f", b"content").unwrap();
     assert_eq!(store.read_object(&object).unwrap().as_deref(), Some(b"content".as_slice()));
-    assert_eq!(store.digest_object(&object).unwrap().unwrap().sha256, digest(b"content"));
+    assert_eq!(store.digest_object(&object, DigestSet::Sha256).unwrap().unwrap().sha256, digest(b"content"));
     std::fs::write(&object.path, "other").unwrap();
-    assert!(store.digest_object(&object).unwrap().is_none() && !object.path.exists());
-    assert!(store.digest_object(&object).unwrap().is_none() && store.read_object(&object).unwrap().is_none());
+    assert!(store.digest_object(&object, DigestSet::Sha256).unwrap().is_none() && !object.path.exists());
+    assert!(
+        store.digest_object(&object, DigestSet::Sha256).unwrap().is_none()
+            && store.read_object(&object).unwrap().is_none()
+    );
 }
 
 #[test]
@@ -519,6 +528,73 @@ fn a_part_is_continued_by_the_next_process() {
 }
 
 #[test]
+fn every_digest_of_a_request_is_compared() {
+    let server = Server::new(plain);
+    let test = Test::new();
+    let right = one(&impatient(&test), &request(&server.url("/x"), &file())).unwrap();
+    let [sha256, sha512] = right.file_digests().unwrap().try_into().unwrap();
+    let wrong = FileDigest::Sha512("7".repeat(128).parse().unwrap());
+    for (digests, fits) in [
+        (vec![sha512.clone()], true),
+        (vec![sha256.clone(), sha512.clone()], true),
+        (vec![wrong.clone()], false),
+        (vec![sha256.clone(), wrong.clone()], false),
+        (vec![sha512, wrong.clone()], false),
+    ] {
+        // From the server, and from the store.
+        for folder in [Test::new(), Test::new()] {
+            let wanted = Request { digests: digests.clone(), ..request(&server.url("/x"), &file()) };
+            let fetched = one(&impatient(&folder), &wanted);
+            assert_eq!(fetched.is_ok(), fits, "{digests:?}: {fetched:?}");
+            assert_eq!(one(&impatient(&folder), &wanted).is_ok(), fits, "{digests:?}");
+        }
+    }
+    // A replaced file is recognised by the digest that it is known by.
+    let replaced = Request {
+        digests: vec![FileDigest::Sha256("7".repeat(64).parse().unwrap())],
+        superseded: vec![(right.file_digests().unwrap().remove(1), "seen".to_owned())],
+        ..request(&server.url("/x"), &file())
+    };
+    assert_eq!(one(&impatient(&Test::new()), &replaced).unwrap_err().failure.code(), "drift");
+    // Its SHA-512 is computed later, of the bytes that were verified.
+    std::fs::write(right.path(), b"other").unwrap();
+    assert_eq!(right.read_both().unwrap_err().failure.code(), "digest-mismatch");
+}
+
+#[test]
+fn a_stream_is_digested_while_it_is_copied() {
+    for size in [0, 1, 5, (1 << 18) - 1, 1 << 18, (1 << 18) + 1, 3_000_000] {
+        let bytes = content(size);
+        for set in [DigestSet::Sha256, DigestSet::Both] {
+            let mut copy = Vec::new();
+            let found = digest_stream(&mut bytes.as_slice(), set, |piece| {
+                copy.extend_from_slice(piece);
+                Ok(())
+            });
+            let found = found.unwrap();
+            assert!(copy == bytes && found.size == bytes.len() as u64 && found.sha256 == digest(&bytes));
+            let sha512 = (set == DigestSet::Both).then(|| {
+                let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, &bytes);
+                imagegen::embedded::encode_hex(digest.as_ref())
+            });
+            assert_eq!(found.sha512, sha512, "{size}");
+        }
+    }
+    let full = |_: &[u8]| Err(std::io::Error::other("full"));
+    assert!(digest_stream(&mut content(3_000_000).as_slice(), DigestSet::Both, full).is_err());
+    let mut broken = std::io::Read::chain(content(600_000).leak() as &[u8], Broken);
+    assert!(digest_stream(&mut broken, DigestSet::Both, |_| Ok(())).is_err());
+}
+
+struct Broken;
+
+impl std::io::Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("broken"))
+    }
+}
+
+#[test]
 fn the_store_notices_what_was_changed_on_the_disk() {
     let server = Server::new(plain);
     let test = Test::new();
@@ -527,14 +603,12 @@ fn the_store_notices_what_was_changed_on_the_disk() {
     one(&impatient(&test), &wanted).unwrap();
     assert_eq!(server.asked().len(), 1, "the store has it");
     // By the other digest, and by nothing at all.
-    let by_sha512 = Request {
-        digests: vec![FileDigest::Sha512(
-            imagegen::io::fs::digest_file(&path).unwrap().sha512.parse().unwrap(),
-        )],
-        ..wanted.clone()
-    };
+    let by_sha512 = Request { digests: vec![sha512(&path)], ..wanted.clone() };
+    let elsewhere = Request { url: server.url("/other").parse().unwrap(), ..by_sha512.clone() };
     let offline = || fetcher(&test, Options { offline: true, ..Options::default() });
+    assert_eq!(one(&offline(), &elsewhere).unwrap_err().failure.code(), "offline", "nobody asked for it");
     one(&offline(), &by_sha512).unwrap();
+    one(&offline(), &elsewhere).unwrap();
     // A URL that is signed anew is of the same file.
     let renewed = server.url("/x?sig=other").parse().unwrap();
     one(&offline(), &Request { digests: Vec::new(), url: renewed, ..wanted.clone() }).unwrap();

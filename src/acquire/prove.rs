@@ -155,7 +155,7 @@ pub fn prove_artifact(
     let mut artifact = artifact.clone();
     members::digest_members(&mut artifact, fetched)?;
     if !artifact.is_pinned() {
-        artifact.digests = pin_digests(&artifact, fetched.file_digests(), &found);
+        artifact.digests = pin_digests(&artifact, fetched.file_digests()?, &found);
     }
     artifact.size = Some(fetched.size());
     artifact.evidence = found;
@@ -294,8 +294,8 @@ fn compare_checksum(
     sidecar: &Sidecar,
 ) -> Result<Proven, ProofError> {
     let actual = match checksum.algorithm {
-        PinAlgorithm::Sha256 => fetched.sha256(),
-        PinAlgorithm::Sha512 => fetched.sha512(),
+        PinAlgorithm::Sha256 => fetched.sha256().to_owned(),
+        PinAlgorithm::Sha512 => read_sha512(fetched)?,
     };
     let stated = checksums::find_checksum(&sidecar.bytes, artifact.url.file_name(), checksum.algorithm)?;
     if stated != actual {
@@ -308,6 +308,11 @@ fn compare_checksum(
         (Verdict::Verified, "the publisher's checksum file states this digest")
     };
     Ok(Proven { verdict, detail: detail.to_owned(), facts: BTreeMap::from([("digest".to_owned(), stated)]) })
+}
+
+fn read_sha512(fetched: &Fetched) -> Result<String, ProofError> {
+    let both = fetched.read_both().map_err(|error| ProofError::new("unreadable", error.to_string()))?;
+    Ok(both.digest(PinAlgorithm::Sha512).to_owned())
 }
 
 fn strip_url_secrets(url: &HttpUrl) -> String {

@@ -3,7 +3,7 @@
 use super::{FetchFailure, Request};
 use crate::io::fs::Digests;
 use crate::io::http::Answer;
-use crate::model::value::{FileDigest, PinAlgorithm};
+use crate::model::value::FileDigest;
 
 /// What the server announces is held against the request before anything is read.
 pub(super) fn check_announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
@@ -26,14 +26,14 @@ pub(super) fn check_digests(
     found: &Digests,
     media_type: Option<&str>,
 ) -> Result<(), FetchFailure> {
-    let has_digest = |digest: &FileDigest| select_digest(digest.algorithm(), found) == digest.as_str();
+    let has_digest = |digest: &FileDigest| found.digest(digest.algorithm()) == digest.as_str();
     if let Some(expected) = request.digests.iter().find(|digest| !has_digest(digest)) {
         return Err(match request.superseded.iter().find(|(digest, _)| has_digest(digest)) {
             Some((_, seen)) => FetchFailure::Drift { url: request.url.to_string(), seen: seen.clone() },
             None => FetchFailure::Digest {
                 url: request.url.to_string(),
                 expected: expected.to_string(),
-                found: select_digest(expected.algorithm(), found).clone(),
+                found: found.digest(expected.algorithm()).to_owned(),
                 media_type: media_type.map(str::to_owned),
                 size: found.size,
             },
@@ -48,12 +48,5 @@ pub(super) fn check_digests(
         }),
         _ if found.size == 0 => Err(FetchFailure::Empty { url: request.url.to_string() }),
         _ => Ok(()),
-    }
-}
-
-fn select_digest(algorithm: PinAlgorithm, found: &Digests) -> &String {
-    match algorithm {
-        PinAlgorithm::Sha256 => &found.sha256,
-        PinAlgorithm::Sha512 => &found.sha512,
     }
 }

@@ -146,7 +146,7 @@ impl<'a> Download<'a> {
         self.transfer.restart();
         let request = self.request;
         let there = part.len()?;
-        let mut sums = Sums::default();
+        let mut sums = Sums::new(request.digest_set());
         // A process that died before it could name the file left all of it.
         if there > 0 && request.size == Some(there) && !request.digests.is_empty() {
             part.read_pieces(0, there, |piece| sums.add(piece))?;

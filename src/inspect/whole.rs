@@ -16,7 +16,7 @@ use crate::diagnostic::Result;
 use crate::embedded::{Tree, sha256_hex};
 use crate::fetch::MAX_SIZE;
 use crate::guest::render_guest;
-use crate::io::fs::Digests;
+use crate::io::fs::{DigestSet, digest_stream};
 use crate::io::{clock, fs};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
@@ -277,10 +277,13 @@ fn check_archive(
         &Wanted::all_files(),
         &Limits { entry: MAX_SIZE, total: 16 * MAX_SIZE, ..Limits::default() },
         &mut |entry, content| {
-            let sums = digest_content(content).map_err(|error| archive::unreadable_error(entry, &error))?;
+            let sums = digest_stream(content, DigestSet::Both, |_| Ok(()))
+                .map_err(|error| archive::unreadable_error(entry, &error))?;
             let same = match (rest.remove(&entry.name), entry.name.strip_prefix("artifacts/")) {
                 (Some(bytes), _) => sha256_hex(bytes) == sums.sha256,
-                (None, Some(pin)) => pins.contains(pin) && (pin == sums.sha256 || pin == sums.sha512),
+                (None, Some(pin)) => {
+                    pins.contains(pin) && (pin == sums.sha256 || Some(pin) == sums.sha512.as_deref())
+                }
                 (None, None) => false,
             };
             if same { Ok(()) } else { Err(differs(&entry.name)) }
@@ -294,17 +297,6 @@ fn check_archive(
     let line = format!("{}  {}\n", fs::digest_file(&path)?.sha256, names[0]);
     let listed = stated.is_none_or(|stated| stated == line.as_bytes());
     Ok(Some(if listed { outcome } else { outcome.and(Err(differs(&names[1]))) }))
-}
-
-fn digest_content(content: &mut dyn std::io::Read) -> std::io::Result<Digests> {
-    let mut sums = fs::Sums::default();
-    let mut piece = vec![0; 1 << 16];
-    loop {
-        match content.read(&mut piece)? {
-            0 => return Ok(sums.finish()),
-            count => sums.add(&piece[..count]),
-        }
-    }
 }
 
 /// Files that neither the lock makes nor imagegen or the user puts beside them.

@@ -20,7 +20,7 @@ use walkdir::WalkDir;
 pub use place::{PlaceError, list_entries, place_digested_directory, place_directory, replace_files};
 pub use scratch::Scratch;
 pub use space::{can_write, free};
-pub use sums::{Digests, Sums, digest_file, read_pieces};
+pub use sums::{DigestSet, Digests, Sums, digest_file, digest_file_with, digest_stream, read_pieces};
 pub(in crate::io) use write::create_temporary;
 pub use write::{Log, write_file, write_program_with, write_secret, write_with};
 

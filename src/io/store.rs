@@ -24,7 +24,10 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::fs::{Digests, FileError, create_temporary, digest_file, file_error, remove_if_exists};
+use super::fs::{
+    DigestSet, Digests, FileError, Sums, create_temporary, digest_file, digest_file_with, digest_stream,
+    file_error, remove_if_exists,
+};
 use super::http::public;
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::sha256_hex;
@@ -157,8 +160,8 @@ impl Store {
     ///
     /// # Errors
     /// It cannot be read or removed.
-    pub fn digest_object(&self, object: &Object) -> Result<Option<Digests>, FileError> {
-        let Some(found) = ignore_missing(digest_file(&object.path))? else { return Ok(None) };
+    pub fn digest_object(&self, object: &Object, set: DigestSet) -> Result<Option<Digests>, FileError> {
+        let Some(found) = ignore_missing(digest_file_with(&object.path, set))? else { return Ok(None) };
         if found.sha256 == object.sha256 {
             return Ok(Some(found));
         }
@@ -179,9 +182,11 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn insert(&self, url: &str, bytes: &[u8]) -> Result<Object, FileError> {
+        let mut sums = Sums::new(DigestSet::Both);
+        sums.add(bytes);
         let mut copy = self.create_copy()?;
         copy.write_all(bytes).map_err(file_error("writing", copy.path()))?;
-        let object = self.commit_copy(copy)?.0;
+        let object = self.place_object(&copy.into_temp_path(), &sums.finish())?;
         self.record_origin(url, &object.sha256)?;
         Ok(object)
     }
@@ -191,19 +196,24 @@ impl Store {
     /// # Errors
     /// The file cannot be read or the store not written.
     pub fn insert_file(&self, file: &Path) -> Result<(Object, Digests), FileError> {
-        let mut copy = self.create_copy()?;
-        io::copy(&mut super::fs::open_file(file)?, copy.as_file_mut())
-            .map_err(file_error("copying", file))?;
-        self.commit_copy(copy)
+        let mut source = super::fs::open_file(file)?;
+        let (copy, found) = self.copy_stream(&mut source, file_error("copying", file))?;
+        Ok((self.place_object(&copy.into_temp_path(), &found)?, found))
     }
 
     fn create_copy(&self) -> Result<NamedTempFile, FileError> {
         create_temporary(&self.root.join("partial"), "copy", 0o600)
     }
 
-    fn commit_copy(&self, copy: NamedTempFile) -> Result<(Object, Digests), FileError> {
-        let found = digest_file(copy.path())?;
-        Ok((self.place_object(&copy.into_temp_path(), &found)?, found))
+    /// A copy of what a reader gives, with both digests: it is read once.
+    fn copy_stream(
+        &self,
+        reader: &mut dyn io::Read,
+        failed: impl FnOnce(io::Error) -> FileError,
+    ) -> Result<(NamedTempFile, Digests), FileError> {
+        let mut copy = self.create_copy()?;
+        let found = digest_stream(reader, DigestSet::Both, |piece| copy.as_file_mut().write_all(piece));
+        Ok((copy, found.map_err(failed)?))
     }
 
     fn place_object(&self, file: &Path, found: &Digests) -> Result<Object, FileError> {
@@ -212,8 +222,17 @@ impl Store {
         let opened = OpenOptions::new().write(true).open(file).map_err(file_error("writing", file))?;
         opened.sync_all().map_err(file_error("writing", file))?;
         fs::rename(file, &path).map_err(file_error("writing", &path))?;
-        replace_file(&self.sha512_path(&found.sha512), found.sha256.as_bytes())?;
+        self.record_sha512(found)?;
         Ok(Object { sha256: found.sha256.clone(), path })
+    }
+
+    /// Notes the SHA-512 of a file, if it was computed: the file can then be found by it.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn record_sha512(&self, found: &Digests) -> Result<(), FileError> {
+        let Some(sha512) = &found.sha512 else { return Ok(()) };
+        replace_file(&self.sha512_path(sha512), found.sha256.as_bytes())
     }
 
     /// Notes where a file came from.

@@ -11,7 +11,7 @@ use crate::cli::PinArgs;
 use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
-use crate::io::fs;
+use crate::io::fs::{self, DigestSet};
 use crate::model::component::{Component, Confidence, Pin};
 use crate::model::evidence::Verdict;
 use crate::model::json;
@@ -77,8 +77,8 @@ struct KnownDigests {
 }
 
 impl KnownDigests {
-    fn new(digests: [FileDigest; 2], size: u64) -> Self {
-        let digests = digests.map(|digest| (digest.algorithm(), digest)).into();
+    fn new(digests: Vec<FileDigest>, size: u64) -> Self {
+        let digests = digests.into_iter().map(|digest| (digest.algorithm(), digest)).collect();
         Self { digests, size: Some(size), ..Self::default() }
     }
 }
@@ -92,11 +92,8 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         Some(url) if url.contains("://") => digest_download(args, url)?,
         Some(file) => {
             refuse_web_page(file, Path::new(file))?;
-            let read = fs::digest_file(Path::new(file))?;
-            let digests = [(PinAlgorithm::Sha256, read.sha256), (PinAlgorithm::Sha512, read.sha512)];
-            let digests = digests.map(|(algorithm, digest)| FileDigest::new(algorithm, digest));
-            let [sha256, sha512] = digests;
-            KnownDigests::new([sha256?, sha512?], read.size)
+            let read = fs::digest_file_with(Path::new(file), DigestSet::Both)?;
+            KnownDigests::new(read.file_digests()?, read.size)
         }
     };
     let given = args.sha256.clone().map(FileDigest::Sha256).into_iter();
@@ -160,7 +157,7 @@ fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
         .fetch_all(&[request], 1, &Downloads::new_silent())
         .swap_remove(0)?;
     refuse_web_page(url, fetched.path())?;
-    Ok(KnownDigests::new(fetched.file_digests(), fetched.size()))
+    Ok(KnownDigests::new(fetched.file_digests()?, fetched.size()))
 }
 
 /// The publisher's own file, by the proofs that the catalog knows.
@@ -191,7 +188,7 @@ fn digest_published(
     Ok(KnownDigests {
         source,
         confidence: verified.artifact().digests.first().map(|pin| pin.confidence),
-        ..KnownDigests::new(fetched.file_digests(), fetched.size())
+        ..KnownDigests::new(fetched.file_digests()?, fetched.size())
     })
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Object, Store};
-use crate::io::fs::{FileError, digest_file, file_error};
+use crate::io::fs::{DigestSet, FileError, file_error};
 
 impl Store {
     /// Puts what a reader gives into the store, if its digest is the one that is expected.
@@ -16,13 +16,11 @@ impl Store {
         expected: &str,
     ) -> Result<Option<Object>, FileError> {
         if let Some(object) = self.find_sha256(expected)
-            && self.digest_object(&object)?.is_some()
+            && self.digest_object(&object, DigestSet::Sha256)?.is_some()
         {
             return Ok(Some(object));
         }
-        let mut copy = self.create_copy()?;
-        io::copy(reader, copy.as_file_mut()).map_err(file_error("writing", copy.path()))?;
-        let found = digest_file(copy.path())?;
+        let (copy, found) = self.copy_stream(reader, file_error("writing", self.root()))?;
         if found.sha256 != expected {
             return Ok(None);
         }
