@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Classify, ErrorClass};
@@ -233,12 +234,12 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
     if kind == "certificate" {
         certificate::complete_certificate(&mut properties)?;
     }
-    // Not by `json!`, which copies the properties.
-    let parts = [("type".to_owned(), kind.into()), ("properties".to_owned(), properties.into())];
-    let value = Value::Object(parts.into_iter().collect());
+    let (kind, properties) = (Value::from(kind), Value::Object(properties));
+    let parts = [("type", &kind), ("properties", &properties)];
+    let parts = || MapDeserializer::<_, serde_json::Error>::new(parts.into_iter());
     // The path of a fault is followed only where there is one: that costs time.
-    let mut typed = ResourceKind::deserialize(&value).or_else(|_| {
-        serde_path_to_error::deserialize(&value).map_err(|error| {
+    let mut typed = ResourceKind::deserialize(parts()).or_else(|_| {
+        serde_path_to_error::deserialize(parts()).map_err(|error| {
             let path = error.path().to_string();
             let path = path.strip_prefix("properties.").unwrap_or_default();
             let path = if path.is_empty() { String::new() } else { format!("`{path}`: ") };

@@ -57,8 +57,8 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees, grants: &Head
     let component = trees.catalog.load_component(&artifact.component).ok();
     let superseded = component
         .into_iter()
-        .flat_map(|component| component.pins.clone())
-        .filter(|pin| pin.version == artifact.version && !pin.is_usable())
+        .flat_map(|component| component.find_pins(&artifact.version))
+        .filter(|pin| !pin.is_usable())
         .filter_map(|pin| Some((pin.digest.file_digest()?, pin.source.join("; "))))
         .collect();
     Ok(Request {

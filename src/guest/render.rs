@@ -1,6 +1,6 @@
 //! One value at a time: expressions, facts, templates and lists of members.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,8 +17,8 @@ pub const OWN_FILE_FORMS: &[&str] = &["file", "base64"];
 pub struct Renderer<'a> {
     facts: &'a Value,
     provisioners: &'a Tree,
-    /// Made for the first text that [`Renderer::insert_facts`] cannot render.
-    tera: OnceCell<(Tera, Context)>,
+    /// Made for the first text that [`Renderer::insert_facts`] cannot render, with the facts that were needed so far.
+    tera: OnceCell<(Tera, RefCell<Context>)>,
 }
 
 impl<'a> Renderer<'a> {
@@ -49,6 +49,9 @@ impl<'a> Renderer<'a> {
         object: &Map<String, Value>,
         item: Option<&Value>,
     ) -> Result<Option<Value>, String> {
+        if object.len() > 2 {
+            return Ok(None);
+        }
         let text = |key: &str| object.get(key).and_then(Value::as_str);
         if let (Some(path), 1) = (text("fact"), object.len()) {
             return self.find_fact(path, item).map(Some);
@@ -91,13 +94,20 @@ impl<'a> Renderer<'a> {
     /// Fast path without Tera, which compiles each template: inserts facts that are strings or integers. Returns
     /// `None` if an expression is not the name of such a fact.
     fn insert_facts(&self, text: &str, item: Option<&Value>) -> Option<String> {
-        if text.contains("{%") || text.contains("{#") {
-            return None;
-        }
         let mut rendered = String::with_capacity(text.len());
         let mut rest = text;
-        while let Some((before, behind)) = rest.split_once("{{") {
-            let (name, after) = behind.split_once("}}")?;
+        while let Some((before, behind)) = rest.split_once('{') {
+            rendered.push_str(before);
+            let Some(expression) = behind.strip_prefix('{') else {
+                if behind.starts_with(['%', '#']) {
+                    return None;
+                }
+                rendered.push('{');
+                rest = behind;
+                continue;
+            };
+            let (name, after) = expression.split_once('}')?;
+            let after = after.strip_prefix('}')?;
             let mut parts = name.trim().split('.');
             let mut value = match (parts.next()?, item) {
                 ("item", Some(item)) => item,
@@ -106,7 +116,6 @@ impl<'a> Renderer<'a> {
             for part in parts {
                 value = value.as_object()?.get(part)?;
             }
-            rendered.push_str(before);
             match value {
                 Value::String(text) => rendered.push_str(text),
                 Value::Number(number) if !number.is_f64() => rendered.push_str(&number.to_string()),
@@ -132,8 +141,9 @@ impl<'a> Renderer<'a> {
     }
 
     fn render_source(&self, source: &str, item: Option<&Value>) -> Result<String, String> {
-        let (tera, context) = self.tera.get_or_init(|| (create_engine(), build_context(self.facts)));
-        let rendered = match item {
+        let (tera, context) = self.tera.get_or_init(|| (create_engine(), RefCell::default()));
+        let mut context = context.borrow_mut();
+        let render = |context: &Context| match item {
             None => tera.render_str(source, context, false),
             Some(item) => {
                 let mut context = context.clone();
@@ -141,7 +151,22 @@ impl<'a> Renderer<'a> {
                 tera.render_str(source, &context, false)
             }
         };
+        self.add_facts(&mut context, |name| source.contains(name));
+        let rendered = render(&context).or_else(|_| {
+            // The error lists every fact that there is.
+            self.add_facts(&mut context, |_| true);
+            render(&context)
+        });
         rendered.map_err(|error| error.to_string())
+    }
+
+    /// Adds facts to what templates may name: copying all of them takes longer than rendering.
+    fn add_facts(&self, context: &mut Context, is_wanted: impl Fn(&str) -> bool) {
+        for (name, value) in self.facts.as_object().into_iter().flatten() {
+            if is_wanted(name) && !context.contains_key(name) {
+                context.insert(name.clone(), value);
+            }
+        }
     }
 
     /// The fact at a path such as `runtime.service`; `item` is the turn's value.
@@ -203,7 +228,7 @@ impl<'a> Renderer<'a> {
 
 fn is_template(text: &str) -> bool {
     // Most texts have no brace, and one character is found faster than two.
-    text.contains('{') && (text.contains("{{") || text.contains("{%"))
+    text.contains('{') && text.as_bytes().windows(2).any(|pair| pair == b"{{" || pair == b"{%")
 }
 
 fn create_engine() -> Tera {
@@ -218,14 +243,6 @@ fn quote_literal(text: &str, _: Kwargs, _: &State) -> String {
     let quotes = ['\'', '\u{2018}', '\u{2019}', '\u{201a}', '\u{201b}'];
     let inner = text.chars().flat_map(|c| std::iter::repeat_n(c, if quotes.contains(&c) { 2 } else { 1 }));
     format!("'{}'", inner.collect::<String>())
-}
-
-fn build_context(facts: &Value) -> Context {
-    let mut context = Context::new();
-    for (name, value) in facts.as_object().into_iter().flatten() {
-        context.insert(name.clone(), value);
-    }
-    context
 }
 
 /// The first line of the engine's report and the name it points at.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::words;
 use super::evidence::ProofKind;
+use super::json::LateList;
 use super::kubernetes::ComponentChoice;
 use super::line::Minor;
 use super::member::{MemberFile, MemberName};
@@ -44,7 +45,7 @@ pub struct Component {
     pub releases: Vec<Release>,
     /// Every published digest that is known, including those that only tell drift.
     #[serde(default)]
-    pub pins: Vec<Pin>,
+    pub pins: LateList<Pin>,
     /// Services that its installer creates; a step can set what they have not set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<InstalledService>,
@@ -64,6 +65,12 @@ impl Component {
     /// The default and the allowed range on a Kubernetes line.
     pub fn find_choice(&self, minor: Minor) -> Option<&ComponentChoice> {
         self.choices.iter().find(|choice| choice.kubernetes.contains(minor))
+    }
+
+    /// Every known digest of a version.
+    #[must_use]
+    pub fn find_pins(&self, version: &Version) -> Vec<Pin> {
+        self.pins.filter(version.as_str(), |pin| pin.version == *version)
     }
 }
 

@@ -37,7 +37,8 @@ pub struct LineError {
 impl Minor {
     /// The line of a release.
     pub fn from_release(release: &Version) -> Option<Self> {
-        release.minor().parse().ok()
+        let (major, minor) = release.line_numbers()?;
+        Some(Self { major: major.try_into().ok()?, minor: minor.try_into().ok()? })
     }
 }
 

@@ -1,12 +1,14 @@
 //! Windows paths as text: one spelling, comparison without case, and what Windows forbids.
 
+use std::borrow::Cow;
+
 /// Longest path without the long-path opt-in, which neither containerd nor PowerShell 5.1 has.
 const LONGEST: usize = 259;
 const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Backslashes only, none at the end but a drive's.
 pub fn normalize_path(path: &str) -> String {
-    let path = path.replace('/', r"\");
+    let path = if path.contains('/') { Cow::Owned(path.replace('/', r"\")) } else { Cow::Borrowed(path) };
     let trimmed = path.trim_end_matches('\\');
     match trimmed.strip_suffix(':') {
         Some(drive) if drive.len() == 1 => format!(r"{trimmed}\"),
@@ -22,7 +24,7 @@ pub fn normalize_key(path: &str) -> String {
 /// The directory a normal path lies in; none for a drive.
 pub fn parent_path(path: &str) -> Option<String> {
     let (above, name) = path.rsplit_once('\\')?;
-    (!name.is_empty()).then(|| normalize_path(&format!(r"{above}\")))
+    (!name.is_empty()).then(|| normalize_path(above))
 }
 
 /// Every directory above a normal path, the nearest first.

@@ -24,6 +24,10 @@ pub fn is_invisible(c: char) -> bool {
 pub fn find_control(text: &str, lines: bool) -> Option<char> {
     let is_prose =
         |c: char| matches!(c, '\n' | '\r' | '\t' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    // Most texts are plain ASCII.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return None;
+    }
     text.chars().find(|c| is_control(*c) && !(lines && is_prose(*c)))
 }
 

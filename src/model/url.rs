@@ -160,7 +160,9 @@ impl HttpUrl {
     /// The URL with placeholders such as `{version}` filled in.
     #[must_use]
     pub fn fill_placeholders(&self, fill: impl Fn(&str) -> String) -> Self {
-        Self { public: fill(self.public_url()).len(), text: fill(&self.text) }
+        let text = fill(&self.text);
+        let public = if self.has_secret() { fill(self.public_url()).len() } else { text.len() };
+        Self { text, public }
     }
 }
 
@@ -168,47 +170,49 @@ impl FromStr for HttpUrl {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        let refuse = |reason| Err(UrlError { shown: strip_secrets(text), reason });
-        if find_control(text, false).is_some()
-            || text.contains([' ', '\\', '"', '<', '>', '^', '`', '|', '\''])
-        {
-            return refuse("expected percent-encoding of special characters");
-        }
-        if !text.is_ascii() {
-            return refuse("expected ASCII characters");
-        }
-        if !text.starts_with("https://") && !text.starts_with("http://") {
-            return refuse("expected `https://` and a host");
-        }
-        if is_plain(text) {
-            return Ok(Self { text: text.to_owned(), public: text.len() });
-        }
-        let Ok(url) = Url::parse(text) else { return refuse("expected `https://` and a host") };
-        let host = url.host_str().unwrap_or_default();
-        if host.is_empty() || split_authority(text).is_empty() {
-            return refuse("expected a host");
-        }
-        if !url.username().is_empty() || url.password().is_some() || split_authority(text).contains('@') {
-            return refuse("expected no user and no password");
-        }
-        if url.fragment().is_some() {
-            return refuse("expected no fragment");
-        }
-        // `%67ithub.com`, `127.1`: the guest, Packer and a reviewer may read another host than this program does.
-        if !is_written_host(split_authority(text), host) {
-            return refuse("the host is written in a roundabout way");
-        }
-        let secret = url.query().is_some_and(may_hold_secret);
-        let public = text.find('?').filter(|_| secret).unwrap_or(text.len());
+        let public = if is_plain(text) { text.len() } else { find_public_end(text)? };
         Ok(Self { text: text.to_owned(), public })
     }
 }
 
-/// Whether a URL is a host of ordinary names and a path: the parser takes it as it is, and costs much time in
-/// a catalog of some hundred URLs.
+/// Length of the part of a URL without the secret query.
+fn find_public_end(text: &str) -> Result<usize, UrlError> {
+    let refuse = |reason| Err(UrlError { shown: strip_secrets(text), reason });
+    if find_control(text, false).is_some() || text.contains([' ', '\\', '"', '<', '>', '^', '`', '|', '\'']) {
+        return refuse("expected percent-encoding of special characters");
+    }
+    if !text.is_ascii() {
+        return refuse("expected ASCII characters");
+    }
+    if !text.starts_with("https://") && !text.starts_with("http://") {
+        return refuse("expected `https://` and a host");
+    }
+    let Ok(url) = Url::parse(text) else { return refuse("expected `https://` and a host") };
+    let host = url.host_str().unwrap_or_default();
+    if host.is_empty() || split_authority(text).is_empty() {
+        return refuse("expected a host");
+    }
+    if !url.username().is_empty() || url.password().is_some() || split_authority(text).contains('@') {
+        return refuse("expected no user and no password");
+    }
+    if url.fragment().is_some() {
+        return refuse("expected no fragment");
+    }
+    // `%67ithub.com`, `127.1`: the guest, Packer and a reviewer may read another host than this program does.
+    if !is_written_host(split_authority(text), host) {
+        return refuse("the host is written in a roundabout way");
+    }
+    let secret = url.query().is_some_and(may_hold_secret);
+    Ok(text.find('?').filter(|_| secret).unwrap_or(text.len()))
+}
+
+/// Whether a URL is a host of ordinary names and a path of ordinary characters: the parser takes it as it is, and
+/// costs much time in a catalog of some hundred URLs.
 fn is_plain(text: &str) -> bool {
-    let rest = text.split_once("://").map_or("", |(_, rest)| rest);
-    let host = rest.split_once('/').map_or(rest, |(host, _)| host);
+    let Some(rest) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else {
+        return false;
+    };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let is_name = |label: &str| {
         let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         !label.is_empty() && !label.starts_with("xn--") && label.bytes().all(is_known)
@@ -217,7 +221,7 @@ fn is_plain(text: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or(host);
     last.starts_with(|first: char| first.is_ascii_lowercase())
         && host.split('.').all(is_name)
-        && !rest.contains(['?', '#'])
+        && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-._~{}%+:@!=,".contains(&byte))
 }
 
 serde_as_text!(HttpUrl);

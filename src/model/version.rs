@@ -46,13 +46,15 @@ impl Version {
         self.split_numbers().0.collect()
     }
 
+    /// 1 and 20 of `1.20.0`.
+    pub fn line_numbers(&self) -> Option<(u64, u64)> {
+        let mut numbers = self.split_numbers().0;
+        Some((numbers.next()?, numbers.next()?))
+    }
+
     /// `1.20` of `1.20.0`.
     pub fn minor(&self) -> String {
-        let numbers = self.numbers();
-        match numbers.as_slice() {
-            [major, minor, ..] => format!("{major}.{minor}"),
-            _ => self.0.clone(),
-        }
+        self.line_numbers().map_or_else(|| self.0.clone(), |(major, minor)| format!("{major}.{minor}"))
     }
 
     #[must_use]

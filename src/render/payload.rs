@@ -26,7 +26,8 @@ pub(super) fn pack_archive(guest_plan: &str, provisioners: &Tree) -> ZipResult<V
         .last_modified_time(DateTime::default())
         .unix_permissions(0o644)
         .system(System::Unix);
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let room = SCRIPTS_ZIP.len() + guest_plan.len() / 4;
+    let mut zip = ZipWriter::new(Cursor::new(Vec::with_capacity(room)));
     if provisioners.is_embedded() {
         zip.merge_archive(ZipArchive::new(Cursor::new(SCRIPTS_ZIP))?)?;
     } else {

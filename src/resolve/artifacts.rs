@@ -52,7 +52,8 @@ pub fn plan_tool(
 ) -> Result<PlannedArtifact, Finding> {
     let mut own = component.clone();
     let name = format!("{}_{}", platform.os, platform.arch);
-    own.pins.retain(|pin| pin.platform.as_ref().is_none_or(|known| *known == name));
+    let is_own = |pin: &&Pin| pin.platform.as_ref().is_none_or(|known| *known == name);
+    own.pins = component.pins.iter().filter(is_own).cloned().collect();
     for release in &mut own.releases {
         release.url = release.url.fill_placeholders(|text| platform.fill(text));
         for member in &mut release.members {
@@ -79,8 +80,8 @@ pub fn plan_artifact(
 }
 
 fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtifact, Finding> {
-    let pins: Vec<&Pin> =
-        component.pins.iter().filter(|pin| pin.version == *version && pin.is_usable()).collect();
+    let mut pins = component.find_pins(version);
+    pins.retain(Pin::is_usable);
     let release = component.releases.iter().find(|release| release.versions.contains(version));
     let Some(release) = release else {
         return Err(Finding::new(
@@ -103,7 +104,6 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
         .filter(|pin| {
             pin.url.as_ref().map_or_else(|| fill_url(&release.url, version) == url, |own| *own == url)
         })
-        .copied()
         .collect();
     Ok(PlannedArtifact {
         component: component.name.clone(),
@@ -195,7 +195,11 @@ pub(super) fn fill(pattern: &str, version: &Version) -> String {
     if !pattern.contains('{') {
         return pattern.to_owned();
     }
-    pattern.replace("{version}", version.as_str()).replace("{version_}", &version.as_str().replace('.', "_"))
+    let filled = pattern.replace("{version}", version.as_str());
+    if !filled.contains("{version_}") {
+        return filled;
+    }
+    filled.replace("{version_}", &version.as_str().replace('.', "_"))
 }
 
 #[cfg(test)]
@@ -259,9 +263,9 @@ mod tests {
     #[test]
     fn records_that_contradict_each_other_pin_nothing() {
         let mut own = component();
-        let mut other = own.pins[2].clone();
-        other.digest = own.pins[5].digest.clone();
-        own.pins.push(other);
+        let pins: Vec<&Pin> = own.pins.iter().collect();
+        let other = Pin { digest: pins[5].digest.clone(), ..pins[2].clone() };
+        own.pins = own.pins.iter().cloned().chain([other]).collect();
         let artifact = plan_release(&own, &"1.1.0".parse().expect("version")).expect("planned");
         assert!(!artifact.is_pinned(), "{:?}", artifact.digests);
         assert!(planned("1.1.0").is_pinned());

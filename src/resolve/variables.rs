@@ -43,7 +43,8 @@ pub(super) struct Inputs<'a> {
 impl Inputs<'_> {
     /// Whether the environment gives a build-time variable.
     fn is_in_environment(&self, variable: &Variable) -> bool {
-        variable.environment_names().any(|name| self.surroundings.environment.contains(&name))
+        let given = &self.surroundings.environment;
+        !given.is_empty() && variable.environment_names().any(|name| given.contains(&name))
     }
 }
 

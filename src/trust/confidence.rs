@@ -102,9 +102,8 @@ fn rate_digest(
         return Confidence::Authoritative;
     }
     let component = catalog.load_component(&artifact.component).ok();
-    let pins = component.iter().flat_map(|component| &component.pins);
-    let known = pins
-        .filter(|known| known.version == artifact.version && known.digest.as_str() == pin.digest.as_str());
+    let pins = component.iter().flat_map(|component| component.find_pins(&artifact.version));
+    let known = pins.filter(|known| known.digest.as_str() == pin.digest.as_str());
     known.map(|known| known.confidence).max().unwrap_or(Confidence::Low)
 }
 

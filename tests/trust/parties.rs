@@ -380,7 +380,8 @@ fn lines_without_a_claim_are_admitted() {
 /// Every verb that takes overrides is a gate here.
 #[test]
 fn every_verb_of_a_selection_is_a_gate() {
-    let command = Cli::command();
+    let mut command = Cli::command();
+    command.build();
     let takes = |verb: &&clap::Command| verb.get_arguments().any(|argument| argument.get_id() == "overrides");
     let verbs: BTreeSet<&str> =
         command.get_subcommands().filter(takes).map(clap::Command::get_name).collect();
