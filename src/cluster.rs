@@ -173,22 +173,16 @@ fn choose_files<'a>(
     let known: BTreeSet<&str> = known_files.iter().filter_map(|file| file.needs.as_deref()).collect();
     for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
         let suggestion = format_suggestion(name, known.iter().copied());
-        problems.push(Finding::new(
-            "extra-unknown",
-            format!("unknown optional manifest `{name}`"),
-            suggestion,
-        ));
+        let message = format!("unknown optional manifest `{name}`");
+        problems.push(Finding::new("extra-unknown", message, suggestion));
     }
     for file in known_files {
         let Some(needs) = file.needs.as_ref().filter(|needs| wanted.contains(*needs)) else { continue };
         let imageless = needs == "log-monitor" && !input.images.contains_key(needs);
         if !situation.holds(&file.when) || imageless {
             let instead = file.instead.clone().unwrap_or_default();
-            problems.push(Finding::new(
-                "extra-impossible",
-                format!("`{needs}` is not available for this cluster"),
-                instead,
-            ));
+            let message = format!("`{needs}` is not available for this cluster");
+            problems.push(Finding::new("extra-impossible", message, instead));
         }
     }
     known_files

@@ -285,10 +285,8 @@ impl Job<'_> {
         if stated == actual {
             return Ok(proven("the checksum file states this digest"));
         }
-        Err(ProofError::new(
-            "checksum-mismatch",
-            format!("the checksum file states {stated}, the file has {actual}"),
-        ))
+        let message = format!("the checksum file states {stated}, the file has {actual}");
+        Err(ProofError::new("checksum-mismatch", message))
     }
 
     fn signer(&self) -> Result<Signer<'_>> {

@@ -132,10 +132,8 @@ pub fn choose_manifest<'a>(
     }
     let has: Vec<&str> = windows.iter().filter_map(|(_, platform)| platform.os_version.as_deref()).collect();
     let has = if has.is_empty() { "none for windows/amd64".to_owned() } else { has.join(", ") };
-    Err(ProofError::new(
-        "image-platform",
-        format!("{name} has no image for Windows build {build}: it has {has}"),
-    ))
+    let message = format!("{name} has no image for Windows build {build}: it has {has}");
+    Err(ProofError::new("image-platform", message))
 }
 
 /// The name that the kubelet asks for: with its tag, where the reference has one beside its digest.

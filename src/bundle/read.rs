@@ -173,10 +173,8 @@ impl Seen {
         if self.small.get(EVIDENCE).map(Vec::as_slice)
             != Some(json::format_json(&collect_evidence(&lock)).as_bytes())
         {
-            return Err(ProofError::new(
-                "bundle-evidence",
-                format!("`{EVIDENCE}` differs from the lockfile"),
-            ));
+            let message = format!("`{EVIDENCE}` differs from the lockfile");
+            return Err(ProofError::new("bundle-evidence", message));
         }
         images::check_images(&index, &self.small)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
@@ -224,10 +222,8 @@ impl Seen {
                 return Err(ProofError::new("bundle-unpinned", format!("{name}: the lock does not pin it")));
             };
             if index.origins.get(artifact.url.public_url()).is_some_and(|origin| origin != object) {
-                return Err(ProofError::new(
-                    "bundle-origin",
-                    format!("{name}: the index gives its URL to another file"),
-                ));
+                let message = format!("{name}: the index gives its URL to another file");
+                return Err(ProofError::new("bundle-origin", message));
             }
             let size = index
                 .files
@@ -235,10 +231,8 @@ impl Seen {
                 .find(|file| file.path.strip_prefix(OBJECTS) == Some(object))
                 .map(|file| file.size);
             if artifact.size.is_some() && artifact.size != size {
-                return Err(ProofError::new(
-                    "bundle-size",
-                    format!("{name}: its size differs from the lockfile"),
-                ));
+                let message = format!("{name}: its size differs from the lockfile");
+                return Err(ProofError::new("bundle-size", message));
             }
         }
         Ok(())
@@ -291,10 +285,8 @@ fn check_files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> 
         }
         let name = listed.path.strip_prefix(OBJECTS).or_else(|| listed.path.strip_prefix(BLOBS));
         if name.is_some_and(|name| name != listed.sha256) {
-            return Err(ProofError::new(
-                "bundle-digest",
-                format!("`{}` has another digest than its name", listed.path),
-            ));
+            let message = format!("`{}` has another digest than its name", listed.path);
+            return Err(ProofError::new("bundle-digest", message));
         }
     }
     match rest.into_keys().next() {
@@ -310,10 +302,8 @@ fn check_origins(index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result
     for (url, digest) in &index.origins {
         if !known.contains(url.as_str()) || !objects.contains(digest.as_str()) {
             let url = crate::io::http::public(url);
-            return Err(ProofError::new(
-                "bundle-origin",
-                format!("{url}: the lock does not name it, or its file is not there"),
-            ));
+            let message = format!("{url}: the lock does not name it, or its file is not there");
+            return Err(ProofError::new("bundle-origin", message));
         }
     }
     Ok(())

@@ -120,14 +120,12 @@ fn choose_hns_network(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Find
         return (name.unwrap_or_default(), String::new());
     }
     if name.is_none() {
-        problems.push(Finding::new(
-            "hns-network-missing",
-            format!(
-                "kube-proxy needs the name of the HNS network, which the pod network `{}` does not define",
-                plan.network.name
-            ),
-            "choose `--cni`, or add `--hns-network NAME`",
-        ));
+        let message = format!(
+            "kube-proxy needs the name of the HNS network, which the pod network `{}` does not define",
+            plan.network.name
+        );
+        let remedy = "choose `--cni`, or add `--hns-network NAME`";
+        problems.push(Finding::new("hns-network-missing", message, remedy));
     }
     let access = plan.host_access.as_str();
     let source = plan.network.cluster.source_vip.get(access).cloned();
@@ -225,20 +223,15 @@ fn choose_images(
     for (name, reference) in &input.images {
         if !images.contains_key(name) {
             let suggestion = format_suggestion(name, index.images.iter().map(|image| image.name.as_str()));
-            problems.push(Finding::new(
-                "image-unknown",
-                format!("no manifest uses an image `{name}`"),
-                suggestion,
-            ));
+            let message = format!("no manifest uses an image `{name}`");
+            problems.push(Finding::new("image-unknown", message, suggestion));
         }
         if !is_fixed(reference) {
-            problems.push(Finding::new(
-                "image-floating",
-                format!(
-                    "the image reference `{reference}` has neither a digest nor a tag other than `latest`"
-                ),
-                "write it as REGISTRY/NAME@sha256:DIGEST or REGISTRY/NAME:TAG",
-            ));
+            let message = format!(
+                "the image reference `{reference}` has neither a digest nor a tag other than `latest`"
+            );
+            let remedy = "write it as REGISTRY/NAME@sha256:DIGEST or REGISTRY/NAME:TAG";
+            problems.push(Finding::new("image-floating", message, remedy));
         }
     }
     Ok(images.into())

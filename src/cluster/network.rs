@@ -36,11 +36,8 @@ pub(super) fn check_network(input: &ClusterInput, plan: &Plan, problems: &mut Ve
 fn check_names(input: &ClusterInput, problems: &mut Vec<Finding>) {
     let mut demand = |good: bool, what: &str, text: &str, instead: &str| {
         if !good {
-            problems.push(Finding::new(
-                "name-format",
-                format!("{what} `{text}` is not a valid name in Kubernetes"),
-                instead,
-            ));
+            let message = format!("{what} `{text}` is not a valid name in Kubernetes");
+            problems.push(Finding::new("name-format", message, instead));
         }
     };
     let label = |text: &str| is_subdomain(text, 63) && !text.contains('.');
@@ -77,10 +74,8 @@ fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>)
         problems.push(Finding::new("dns-outside", message, "give the address of the service `kube-dns`"));
     }
     if plan.network.cluster.node_subnet && input.node_subnets.is_empty() {
-        problems.push(Finding::new(
-            "node-subnet-missing",
-            "the network of the nodes is missing: traffic from pods to nodes would pass through NAT",
-            "add `--node-subnet NETWORK`",
-        ));
+        let message =
+            "the network of the nodes is missing: traffic from pods to nodes would pass through NAT";
+        problems.push(Finding::new("node-subnet-missing", message, "add `--node-subnet NETWORK`"));
     }
 }

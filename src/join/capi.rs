@@ -30,11 +30,9 @@ pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), 
     if names.is_empty() {
         return Ok(());
     }
-    Err(Finding::new(
-        "capi-discovery",
-        format!("Cluster API gives each machine its cluster, its token and its name: {}", names.join(", ")),
-        "leave them out with `--as capi`",
-    ))
+    let message =
+        format!("Cluster API gives each machine its cluster, its token and its name: {}", names.join(", "));
+    Err(Finding::new("capi-discovery", message, "leave them out with `--as capi`"))
 }
 
 pub(super) fn template(

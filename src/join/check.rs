@@ -87,11 +87,9 @@ pub(super) fn check_node(
 fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
     if let Some(file) = &secrets.kubeconfig {
         if input.endpoint.is_some() || !input.ca_cert_hashes.is_empty() {
-            return Err(Finding::new(
-                "discovery-twice",
-                "a discovery kubeconfig names endpoint and CA itself",
-                "give either `--discovery-kubeconfig`, or `--endpoint` with `--ca-cert-hash`",
-            ));
+            let message = "a discovery kubeconfig names endpoint and CA itself";
+            let remedy = "give either `--discovery-kubeconfig`, or `--endpoint` with `--ca-cert-hash`";
+            return Err(Finding::new("discovery-twice", message, remedy));
         }
         return check_kubeconfig(file);
     }
@@ -118,11 +116,8 @@ pub fn find_endpoint_problem(text: &str) -> Option<Finding> {
 
 fn check_endpoint(text: &str) -> Result<(), Finding> {
     let refuse = |why: &str| {
-        Err(Finding::new(
-            "endpoint-format",
-            format!("the endpoint `{text}` {why}"),
-            "write it as HOST:PORT, such as `api.example.com:6443` or `[fd00::1]:6443`",
-        ))
+        let remedy = "write it as HOST:PORT, such as `api.example.com:6443` or `[fd00::1]:6443`";
+        Err(Finding::new("endpoint-format", format!("the endpoint `{text}` {why}"), remedy))
     };
     if text.contains("://") || text.contains('/') {
         return refuse("is a URL");
@@ -150,11 +145,8 @@ fn check_hash(text: &str, lower: &str) -> Result<(), Finding> {
     if digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(());
     }
-    Err(Finding::new(
-        "hash-format",
-        format!("the CA hash `{text}` is not `sha256:` and 64 hexadecimal digits"),
-        "add `--ca-cert FILE`; imagegen computes the hash",
-    ))
+    let message = format!("the CA hash `{text}` is not `sha256:` and 64 hexadecimal digits");
+    Err(Finding::new("hash-format", message, "add `--ca-cert FILE`; imagegen computes the hash"))
 }
 
 /// The node's name is the value of its label `kubernetes.io/hostname` too, which ends at 63.
@@ -184,11 +176,8 @@ fn is_qualified(key: &str) -> bool {
 
 fn parse_label(text: &str) -> Result<(String, String), Finding> {
     let refuse = |why: &str| {
-        Err(Finding::new(
-            "label-format",
-            format!("the label `{text}` {why}"),
-            "write it as KEY=VALUE with the characters that Kubernetes allows",
-        ))
+        let remedy = "write it as KEY=VALUE with the characters that Kubernetes allows";
+        Err(Finding::new("label-format", format!("the label `{text}` {why}"), remedy))
     };
     let Some((key, value)) = text.split_once('=') else { return refuse("has no value") };
     if !is_qualified(key) {
@@ -198,13 +187,11 @@ fn parse_label(text: &str) -> Result<(String, String), Finding> {
         return refuse("has no valid value");
     }
     if is_restricted_label(key) {
-        return Err(Finding::new(
-            "label-restricted",
-            format!("the kubelet may not give itself the label `{key}`"),
-            format!(
-                "label the node as an administrator: `kubectl label node NAME {text}`, or use `node.kubernetes.io/…`"
-            ),
-        ));
+        let message = format!("the kubelet may not give itself the label `{key}`");
+        let remedy = format!(
+            "label the node as an administrator: `kubectl label node NAME {text}`, or use `node.kubernetes.io/…`"
+        );
+        return Err(Finding::new("label-restricted", message, remedy));
     }
     Ok((key.to_owned(), value.to_owned()))
 }
@@ -253,11 +240,8 @@ fn check_preflight(check: &str) -> Result<(), Finding> {
     if good && !check.eq_ignore_ascii_case("all") {
         return Ok(());
     }
-    Err(Finding::new(
-        "preflight-format",
-        format!("`{check}` is not the name of a check of kubeadm"),
-        "name each check that may fail, as kubeadm prints it in brackets",
-    ))
+    let remedy = "name each check that may fail, as kubeadm prints it in brackets";
+    Err(Finding::new("preflight-format", format!("`{check}` is not the name of a check of kubeadm"), remedy))
 }
 
 fn check_timeout(timeout: &str) -> Result<(), Finding> {
@@ -271,11 +255,8 @@ fn check_timeout(timeout: &str) -> Result<(), Finding> {
     if rest.is_empty() && parts > 0 {
         return Ok(());
     }
-    Err(Finding::new(
-        "timeout-format",
-        format!("the discovery timeout `{timeout}` is not a duration"),
-        "write it as `5m0s` or `90s`",
-    ))
+    let message = format!("the discovery timeout `{timeout}` is not a duration");
+    Err(Finding::new("timeout-format", message, "write it as `5m0s` or `90s`"))
 }
 
 pub(super) fn list_warnings(node: &Node) -> Vec<String> {

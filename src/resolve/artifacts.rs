@@ -84,13 +84,10 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
     pins.retain(Pin::is_usable);
     let release = component.releases.iter().find(|release| release.versions.contains(version));
     let Some(release) = release else {
-        return Err(Finding::new(
-            "version-unknown",
-            format!("no release of {} has the version {version}", component.name),
-            suggest_version(component),
-        )
-        .with_subject(&component.name)
-        .with_source(format!("manifests/components/{}.json", component.name)));
+        let message = format!("no release of {} has the version {version}", component.name);
+        return Err(Finding::new("version-unknown", message, suggest_version(component))
+            .with_subject(&component.name)
+            .with_source(format!("manifests/components/{}.json", component.name)));
     };
     let pattern = fill_url(&release.url, version);
     // Prefer pinned bytes of another URL to bytes without a pin.

@@ -36,21 +36,16 @@ pub(super) fn choose_windows(
     let windows = catalog.load_windows_release(asked)?;
     if !supported.contains(&asked) {
         let later = refusal::find_lines_with_windows(catalog, asked);
-        refusals.push(
-            Finding::new(
-                "windows-unsupported",
-                format!("Kubernetes {kubernetes} does not support Windows {asked} ({})", windows.title),
-                match later {
-                    Some(range) => format!(
-                        "choose `--windows {}`, or Kubernetes {range}, which supports Windows {asked}",
-                        supported.join("` or `--windows ")
-                    ),
-                    None => format!("choose `--windows {}`", supported.join("` or `--windows ")),
-                },
-            )
-            .with_subject("windows")
-            .with_source(&line.source),
-        );
+        let message = format!("Kubernetes {kubernetes} does not support Windows {asked} ({})", windows.title);
+        let remedy = match later {
+            Some(range) => format!(
+                "choose `--windows {}`, or Kubernetes {range}, which supports Windows {asked}",
+                supported.join("` or `--windows ")
+            ),
+            None => format!("choose `--windows {}`", supported.join("` or `--windows ")),
+        };
+        let finding = Finding::new("windows-unsupported", message, remedy).with_subject("windows");
+        refusals.push(finding.with_source(&line.source));
     }
     Ok(windows)
 }
@@ -65,15 +60,9 @@ pub(super) fn choose_runtime(
     let chosen = selection.runtime.unwrap_or(default);
     // A rule of the catalog says better why, where there is one.
     if !names.contains(&chosen.as_str()) && chosen != Runtime::Docker {
-        refusals.push(
-            Finding::new(
-                "runtime-unsupported",
-                format!("Kubernetes {} does not run with {chosen}", line.minor),
-                format!("choose `--runtime {default}`"),
-            )
-            .with_subject("runtime")
-            .with_source(&line.source),
-        );
+        let message = format!("Kubernetes {} does not run with {chosen}", line.minor);
+        let finding = Finding::new("runtime-unsupported", message, format!("choose `--runtime {default}`"));
+        refusals.push(finding.with_subject("runtime").with_source(&line.source));
     }
     chosen
 }
@@ -96,20 +85,15 @@ pub(super) fn choose_host_access(
     let known = line.host_access.iter().any(|choice| choice.name == asked.as_str());
     if !known {
         let range = refusal::find_lines_with_host_access(catalog, asked)?;
-        refusals.push(
-            Finding::new(
-                "host-access-unsupported",
-                format!("Kubernetes {} does not support host access `{asked}`", line.minor),
-                match range {
-                    Some(range) => {
-                        format!("choose `--host-access {default}`, or Kubernetes {range}, which has it")
-                    }
-                    None => format!("choose `--host-access {default}`"),
-                },
-            )
-            .with_subject("hostAccess")
-            .with_source(&line.source),
-        );
+        let message = format!("Kubernetes {} does not support host access `{asked}`", line.minor);
+        let remedy = match range {
+            Some(range) => {
+                format!("choose `--host-access {default}`, or Kubernetes {range}, which has it")
+            }
+            None => format!("choose `--host-access {default}`"),
+        };
+        let finding = Finding::new("host-access-unsupported", message, remedy).with_subject("hostAccess");
+        refusals.push(finding.with_source(&line.source));
     }
     Ok(asked)
 }
@@ -132,24 +116,17 @@ pub(super) fn choose_pause_image(
         None => default.clone(),
     };
     if !holds(&image) {
-        refusals.push(
-            Finding::new(
-                "pause-build",
-                format!(
-                    "{image} contains no image for Windows {} (build {})",
-                    windows.release, windows.build
-                ),
-                match windows.pause.first() {
-                    Some(first) => format!(
-                        "choose `--component pause={}` or newer, or another Windows release",
-                        first.rsplit(':').next().unwrap_or(first)
-                    ),
-                    None => "choose another Windows release".to_owned(),
-                },
-            )
-            .with_subject("pause")
-            .with_source(&windows.source),
-        );
+        let message =
+            format!("{image} contains no image for Windows {} (build {})", windows.release, windows.build);
+        let remedy = match windows.pause.first() {
+            Some(first) => format!(
+                "choose `--component pause={}` or newer, or another Windows release",
+                first.rsplit(':').next().unwrap_or(first)
+            ),
+            None => "choose another Windows release".to_owned(),
+        };
+        let finding = Finding::new("pause-build", message, remedy).with_subject("pause");
+        refusals.push(finding.with_source(&windows.source));
     }
     image
 }
@@ -163,29 +140,19 @@ pub(super) fn plan_packer(
     let choice = selection.packer.clone().unwrap_or_default();
     let Some(image) = target.image() else {
         if selection.packer.is_some() {
-            refusals.push(
-                Finding::new(
-                    "packer-unused",
-                    format!("target {} is built without Packer", target.name),
-                    "remove `packer`".to_owned(),
-                )
-                .with_subject("packer")
-                .with_source(format!("packer/targets/{}/target.json", target.name)),
-            );
+            let message = format!("target {} is built without Packer", target.name);
+            let finding =
+                Finding::new("packer-unused", message, "remove `packer`".to_owned()).with_subject("packer");
+            refusals.push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
         }
         return None;
     };
     let plugins = image.plugins.as_slice();
     for name in choice.plugins.keys().filter(|name| plugins.iter().all(|plugin| plugin.name != **name)) {
-        refusals.push(
-            Finding::new(
-                "packer-plugin",
-                format!("target {} does not use the Packer plugin {name}", target.name),
-                format!("use `{}`, or remove it", image.plugins.first().name),
-            )
-            .with_subject("packer")
-            .with_source(format!("packer/targets/{}/target.json", target.name)),
-        );
+        let message = format!("target {} does not use the Packer plugin {name}", target.name);
+        let remedy = format!("use `{}`, or remove it", image.plugins.first().name);
+        let finding = Finding::new("packer-plugin", message, remedy).with_subject("packer");
+        refusals.push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
     }
     Some(PlannedPacker {
         version: choice.version.unwrap_or_else(|| packer.clone()),
@@ -233,25 +200,16 @@ pub(super) fn minimum_revision(
     if let (Some(given), Some(image)) = (given, image)
         && given < revision
     {
-        refusals.push(
-            Finding::new(
-                "minimum-update",
-                format!(
-                    "source image {image} is Windows {}.{given}, and {} needs {}.{revision}{}",
-                    windows.build,
-                    if update.need == "overlay" {
-                        format!("CNI {}", situation.cni)
-                    } else {
-                        update.need.clone()
-                    },
-                    windows.build,
-                    update.kb.as_ref().map(|kb| format!(" ({kb})")).unwrap_or_default()
-                ),
-                format!("choose a newer `{}`, or `{}`", version.variable, version.newest),
-            )
-            .with_subject("windows")
-            .with_source(&update.source),
+        let message = format!(
+            "source image {image} is Windows {}.{given}, and {} needs {}.{revision}{}",
+            windows.build,
+            if update.need == "overlay" { format!("CNI {}", situation.cni) } else { update.need.clone() },
+            windows.build,
+            update.kb.as_ref().map(|kb| format!(" ({kb})")).unwrap_or_default()
         );
+        let remedy = format!("choose a newer `{}`, or `{}`", version.variable, version.newest);
+        let finding = Finding::new("minimum-update", message, remedy).with_subject("windows");
+        refusals.push(finding.with_source(&update.source));
     }
     revision
 }

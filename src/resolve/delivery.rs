@@ -24,15 +24,9 @@ pub(super) fn choose_delivery(
         } else {
             format!("choose `--delivery {default}`")
         };
-        refusals.push(
-            Finding::new(
-                "delivery",
-                format!("target {} cannot deliver by `{delivery}`", target.name),
-                instead,
-            )
-            .with_subject("delivery")
-            .with_source(format!("packer/targets/{}/target.json", target.name)),
-        );
+        let message = format!("target {} cannot deliver by `{delivery}`", target.name);
+        let finding = Finding::new("delivery", message, instead).with_subject("delivery");
+        refusals.push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
     }
     delivery
 }
@@ -60,14 +54,12 @@ pub(super) fn check_delivery(
             elsewhere.extend(own.iter().map(|file| file.url.host()));
             if !elsewhere.is_empty() {
                 let hosts: Vec<String> = elsewhere.into_iter().collect();
+                let message = format!("artifacts of {} have no mirror", hosts.join(", "));
+                let remedy = "add `--mirror URL`, or an override of each host's `https://HOST/`";
                 refusals.push(
-                    Finding::new(
-                        "delivery-mirror",
-                        format!("artifacts of {} have no mirror", hosts.join(", ")),
-                        "add `--mirror URL`, or an override of each host's `https://HOST/`",
-                    )
-                    .with_subject("delivery")
-                    .with_source("derived: with delivery `mirror` the machine reaches the mirror alone"),
+                    Finding::new("delivery-mirror", message, remedy)
+                        .with_subject("delivery")
+                        .with_source("derived: with delivery `mirror` the machine reaches the mirror alone"),
                 );
             }
         }
@@ -86,15 +78,13 @@ fn check_secret_urls(selection: &ImageDefinition, groups: &[PlannedGroup], refus
     let artifacts = artifacts.map(|artifact| (artifact.component.to_string(), artifact.url.clone()));
     let files = selection.user_files().map(|file| (file.name, file.url));
     for (name, url) in artifacts.chain(files).filter(|(_, url)| url.has_secret()) {
-        refusals.push(
-            Finding::new(
-                "secret-url",
-                format!("the URL of {name} ({url}) has a signature or a token, which is not written into the guest's plan"),
-                "serve the file without it, such as from a mirror of your own, or choose `--delivery media`",
-            )
-            .with_subject(name)
-            .with_source("derived: the guest plan is a file of the workspace"),
+        let message = format!(
+            "the URL of {name} ({url}) has a signature or a token, which is not written into the guest's plan"
         );
+        let remedy =
+            "serve the file without it, such as from a mirror of your own, or choose `--delivery media`";
+        let finding = Finding::new("secret-url", message, remedy).with_subject(name);
+        refusals.push(finding.with_source("derived: the guest plan is a file of the workspace"));
     }
 }
 
@@ -113,17 +103,11 @@ fn is_served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition
 fn check_offline_media(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
     let updates = selection.updates.as_ref();
     if updates.is_some_and(|updates| !updates.kbs.is_empty() || !updates.categories.is_empty()) {
-        refusals.push(
-            Finding::new(
-                "media-updates",
-                "a search for updates needs the network, and delivery by media has none",
-                "give updates as files with URL and SHA-256 (`updates.files` in imagegen.json)",
-            )
-            .with_subject("updates")
-            .with_source(
-                "derived: with delivery `media` the machine has no network while the image is built",
-            ),
-        );
+        let message = "a search for updates needs the network, and delivery by media has none";
+        let remedy = "give updates as files with URL and SHA-256 (`updates.files` in imagegen.json)";
+        refusals.push(Finding::new("media-updates", message, remedy).with_subject("updates").with_source(
+            "derived: with delivery `media` the machine has no network while the image is built",
+        ));
     }
 }
 
@@ -132,14 +116,12 @@ fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mu
     if target.image().is_none() || selection.container_images.is_empty() {
         return;
     }
+    let message = format!("the disc of target {} contains no container images", target.name);
+    let remedy = "remove `--image`: nodes pull the images from a registry";
     refusals.push(
-        Finding::new(
-            "media-images",
-            format!("the disc of target {} contains no container images", target.name),
-            "remove `--image`: nodes pull the images from a registry",
-        )
-        .with_subject("containerImages")
-        .with_source("derived: with delivery `media` the machine has no network while the image is built"),
+        Finding::new("media-images", message, remedy).with_subject("containerImages").with_source(
+            "derived: with delivery `media` the machine has no network while the image is built",
+        ),
     );
 }
 

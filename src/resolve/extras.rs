@@ -24,18 +24,13 @@ pub(super) fn choose_features(
     Ok(asked
         .inspect(|feature| {
             if !situation.holds(&feature.when) {
-                refusals.push(
-                    Finding::new(
-                        "feature-unsupported",
-                        format!(
-                            "the feature {} does not work with this selection: {}",
-                            feature.name, feature.reason
-                        ),
-                        format!("remove `--feature {}`", feature.name),
-                    )
-                    .with_subject(&feature.name)
-                    .with_source(&feature.source),
+                let message = format!(
+                    "the feature {} does not work with this selection: {}",
+                    feature.name, feature.reason
                 );
+                let remedy = format!("remove `--feature {}`", feature.name);
+                let finding = Finding::new("feature-unsupported", message, remedy);
+                refusals.push(finding.with_subject(&feature.name).with_source(&feature.source));
             }
         })
         .collect())
@@ -45,39 +40,24 @@ pub(super) fn choose_features(
 pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
     let updates = selection.updates.iter().flat_map(|updates| &updates.files);
     for file in updates.filter(|file| !file.url.file_name().to_lowercase().ends_with(".msu")) {
-        refusals.push(
-            Finding::new(
-                "update-file",
-                format!("the file of {} is not an update package: {}", file.kb, file.url),
-                "give the URL of a `.msu` file",
-            )
-            .with_subject("updates")
-            .with_source("https://support.microsoft.com/kb/934307"),
-        );
+        let message = format!("the file of {} is not an update package: {}", file.kb, file.url);
+        let finding = Finding::new("update-file", message, "give the URL of a `.msu` file");
+        refusals.push(finding.with_subject("updates").with_source("https://support.microsoft.com/kb/934307"));
     }
     for (plugin, files) in &selection.volume_plugins {
         if files.is_empty() {
-            refusals.push(
-                Finding::new(
-                    "volume-plugin",
-                    format!("the volume plugin {plugin} has no files"),
-                    "add `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`",
-                )
-                .with_subject(plugin.as_str())
-                .with_source("derived: the kubelet runs the files as SYSTEM"),
-            );
+            let message = format!("the volume plugin {plugin} has no files");
+            let remedy = "add `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`";
+            let finding = Finding::new("volume-plugin", message, remedy).with_subject(plugin.as_str());
+            refusals.push(finding.with_source("derived: the kubelet runs the files as SYSTEM"));
         }
     }
     for (registry, _) in selection.mirrors.iter().filter(|(_, urls)| urls.is_empty()) {
-        refusals.push(
-            Finding::new(
-                "mirror",
-                format!("the registry {registry} has no mirror"),
-                format!("write `\"{registry}\": [\"https://mirror.example\"]`, or remove it"),
-            )
-            .with_subject("mirrors")
-            .with_source("https://github.com/containerd/containerd/blob/main/docs/hosts.md"),
-        );
+        let remedy = format!("write `\"{registry}\": [\"https://mirror.example\"]`, or remove it");
+        let finding = Finding::new("mirror", format!("the registry {registry} has no mirror"), remedy)
+            .with_subject("mirrors");
+        refusals
+            .push(finding.with_source("https://github.com/containerd/containerd/blob/main/docs/hosts.md"));
     }
 }
 
@@ -96,15 +76,10 @@ pub(super) fn check_packer_versions(
         if !component.releases.iter().any(|release| release.versions.contains(version)) {
             let ranges: Vec<&str> =
                 component.releases.iter().map(|release| release.versions.as_str()).collect();
-            refusals.push(
-                Finding::new(
-                    "packer-version",
-                    format!("the catalog has no release {version} of {name}"),
-                    format!("choose a version in {}", ranges.join(" or ")),
-                )
-                .with_subject(&name)
-                .with_source(format!("manifests/components/{name}.json")),
-            );
+            let message = format!("the catalog has no release {version} of {name}");
+            let remedy = format!("choose a version in {}", ranges.join(" or "));
+            let finding = Finding::new("packer-version", message, remedy).with_subject(&name);
+            refusals.push(finding.with_source(format!("manifests/components/{name}.json")));
         }
     }
     Ok(())

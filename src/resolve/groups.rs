@@ -80,32 +80,20 @@ pub(super) fn choose_groups(
     let unused = |key: &&String| !elsewhere(key) && !planned(key);
     for name in selection.overrides.keys().filter(unused) {
         catalog.load_component(name)?;
-        refusals.push(
-            Finding::new(
-                "override-unused",
-                format!("an override names the component {name}, which this image does not use"),
-                format!(
-                    "remove the override, or select what needs the component (`imagegen explain {name}`)"
-                ),
-            )
-            .with_subject(name)
-            .with_source("manifests/contents.json"),
-        );
+        let message = format!("an override names the component {name}, which this image does not use");
+        let remedy =
+            format!("remove the override, or select what needs the component (`imagegen explain {name}`)");
+        let finding = Finding::new("override-unused", message, remedy).with_subject(name);
+        refusals.push(finding.with_source("manifests/contents.json"));
     }
     for name in selection.components.keys().filter(|name| !used.contains(name.as_str()) && *name != "pause") {
         // Unknown names are the catalog's error, with its suggestion.
         catalog.load_component(name)?;
-        refusals.push(
-            Finding::new(
-                "component-unused",
-                format!("this image does not use the component {name}"),
-                format!(
+        let message = format!("this image does not use the component {name}");
+        let finding = Finding::new("component-unused", message, format!(
                     "remove `--component {name}=…`, or select what needs the component (`imagegen explain {name}`)"
-                ),
-            )
-            .with_subject(name)
-            .with_source("manifests/contents.json"),
-        );
+                )).with_subject(name);
+        refusals.push(finding.with_source("manifests/contents.json"));
     }
     Ok(groups)
 }
@@ -234,37 +222,28 @@ fn plan_part(
         component_version(choice, &part.component, selection, updated)
     };
     let Some(version) = version else {
-        refusals.push(
-            Finding::new(
-                "no-default-version",
-                format!("the catalog has no version of {} for Kubernetes {}", part.component, line.minor),
-                format!("add `--component {}=VERSION`", part.component),
-            )
-            .with_subject(&part.component)
-            .with_source(&line.source),
-        );
+        let message =
+            format!("the catalog has no version of {} for Kubernetes {}", part.component, line.minor);
+        let remedy = format!("add `--component {}=VERSION`", part.component);
+        let finding = Finding::new("no-default-version", message, remedy).with_subject(&part.component);
+        refusals.push(finding.with_source(&line.source));
         return Ok(None);
     };
     if let Some(choice) = choice
         && !part.follows_kubernetes
         && !choice.allowed.contains(&version)
     {
-        refusals.push(
-            Finding::new(
-                "component-range",
-                format!(
-                    "{} {version} is outside `{}`, the range for Kubernetes {}",
-                    part.component, choice.allowed, line.minor
-                ),
-                format!(
-                    "choose `--component {}={}`",
-                    part.component,
-                    find_nearest_version(&component, choice, &version)
-                ),
-            )
-            .with_subject(&part.component)
-            .with_source(&choice.source),
+        let message = format!(
+            "{} {version} is outside `{}`, the range for Kubernetes {}",
+            part.component, choice.allowed, line.minor
         );
+        let remedy = format!(
+            "choose `--component {}={}`",
+            part.component,
+            find_nearest_version(&component, choice, &version)
+        );
+        let finding = Finding::new("component-range", message, remedy).with_subject(&part.component);
+        refusals.push(finding.with_source(&choice.source));
         return Ok(None);
     }
     match artifacts::plan_artifact(&component, &version, &selection.overrides) {

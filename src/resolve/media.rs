@@ -56,15 +56,12 @@ pub(super) fn check_evaluation(
             continue;
         }
         let source = known.map_or("https://www.microsoft.com/evalcenter", |medium| &medium.source);
-        refusals.push(
-            Finding::new(
-                "evaluation-media",
-                format!("`{name}` is an evaluation medium: its Windows expires after 180 days, and images of it must not be published"),
-                "use the media of your license, or add `--var evaluation=true` for tests of your own",
-            )
-            .with_subject(name)
-            .with_source(source),
+        let message = format!(
+            "`{name}` is an evaluation medium: its Windows expires after 180 days, and images of it must not be published"
         );
+        let remedy = "use the media of your license, or add `--var evaluation=true` for tests of your own";
+        refusals
+            .push(Finding::new("evaluation-media", message, remedy).with_subject(name).with_source(source));
     }
 }
 

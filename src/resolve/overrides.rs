@@ -27,27 +27,19 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
         }
         if let Some(header) = over.headers.keys().find(|name| !is_free_header(name)) {
             let instead = "name a header such as `Authorization`";
-            refusals.push(refuse_override(
-                key,
-                &format!("`{header}` is not a header for credentials"),
-                instead,
-            ));
+            let reason = &format!("`{header}` is not a header for credentials");
+            refusals.push(refuse_override(key, reason, instead));
         }
         if is_prefix(key) {
             let url = over.url.as_ref().map(HttpUrl::public_url).unwrap_or_default();
             if !key.ends_with('/') || !url.ends_with('/') {
-                refusals.push(refuse_override(
-                    key,
-                    "an override of a URL prefix needs another URL prefix",
-                    "end both with `/`",
-                ));
+                let reason = "an override of a URL prefix needs another URL prefix";
+                refusals.push(refuse_override(key, reason, "end both with `/`"));
             }
             if (Override { url: None, headers: BTreeMap::new(), ..over.clone() }) != Override::default() {
-                refusals.push(refuse_override(
-                    key,
-                    "a mirror serves the same bytes: it takes only `url` and `headers`",
-                    "override the component to give your own digests or signatures",
-                ));
+                let reason = "a mirror serves the same bytes: it takes only `url` and `headers`";
+                let remedy = "override the component to give your own digests or signatures";
+                refusals.push(refuse_override(key, reason, remedy));
             }
         }
     }
@@ -174,11 +166,9 @@ pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Findi
         let name = &artifact.component;
         let file = if name.contains('.') { name.to_string() } else { format!("{name}.exe") };
         let example = format!(r#"{{"member": "bin/{file}", "file": "{file}"}}"#);
-        refusals.push(refuse_override(
-            &artifact.component,
-            "`members` is missing: it lists the files of the archive to install",
-            &format!("name them in the overrides file, such as `\"members\": [{example}]`"),
-        ));
+        let reason = "`members` is missing: it lists the files of the archive to install";
+        let remedy = &format!("name them in the overrides file, such as `\"members\": [{example}]`");
+        refusals.push(refuse_override(&artifact.component, reason, remedy));
     }
 }
 

@@ -104,14 +104,11 @@ fn choose_selectors(
         let Some(described) = selector.values.iter().find(|known| known.value == *value) else { continue };
         for (other, allowed) in &described.requires {
             if chosen.get(other).is_some_and(|other| !allowed.contains(other)) {
-                refusals.push(
-                    Finding::new(
-                        "variable-combination",
-                        format!("{} `{value}` needs {other} `{}`", selector.name, allowed.join("` or `")),
-                        format!("add `--var {other}={}`", allowed.first().map_or("", String::as_str)),
-                    )
-                    .with_source(&selector.source),
-                );
+                let message =
+                    format!("{} `{value}` needs {other} `{}`", selector.name, allowed.join("` or `"));
+                let remedy = format!("add `--var {other}={}`", allowed.first().map_or("", String::as_str));
+                let finding = Finding::new("variable-combination", message, remedy);
+                refusals.push(finding.with_source(&selector.source));
             }
         }
         check_plugin_support(
@@ -127,15 +124,9 @@ fn choose_selectors(
 fn named_value(selector: &Selector, value: &Value, refusals: &mut Vec<Finding>) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if !selector.values.iter().any(|known| known.value == text) {
-        refusals.push(
-            Finding::new(
-                "variable-value",
-                format!("`{}` is not `{text}`", selector.name),
-                format_suggestion(&text, selector.values.iter().map(|known| known.value.as_str())),
-            )
-            .with_subject(&selector.name)
-            .with_source(&selector.source),
-        );
+        let remedy = format_suggestion(&text, selector.values.iter().map(|known| known.value.as_str()));
+        let finding = Finding::new("variable-value", format!("`{}` is not `{text}`", selector.name), remedy);
+        refusals.push(finding.with_subject(&selector.name).with_source(&selector.source));
     }
     text
 }
@@ -178,15 +169,10 @@ fn check_given(
     let Some(variable) = inputs.target.find_variable(name) else {
         let selectors = inputs.target.selectors.iter().map(|selector| selector.name.as_str());
         let names = inputs.target.variables.iter().map(|variable| variable.name.as_str()).chain(selectors);
-        refusals.push(
-            Finding::new(
-                "variable-unknown",
-                format!("target {} has no variable `{name}`", inputs.target.name),
-                format_suggestion(name, names),
-            )
-            .with_subject(name)
-            .with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
-        );
+        let message = format!("target {} has no variable `{name}`", inputs.target.name);
+        let finding =
+            Finding::new("variable-unknown", message, format_suggestion(name, names)).with_subject(name);
+        refusals.push(finding.with_source(format!("packer/targets/{}/target.json", inputs.target.name)));
         return;
     };
     let mut refuse = |rule: &str, reason: String, instead: String| {
@@ -250,15 +236,9 @@ fn check_named_image(
         && !inputs.selection.variables.contains_key(&variable.name);
     let Some(value) = value.filter(|_| by_version) else { return };
     if let Err(reason) = check_value(variable, value) {
-        refusals.push(
-            Finding::new(
-                "variable-value",
-                format!("`{}` {reason}", variable.name),
-                format!("choose another `--image-version`, or add `--var {}=…`", variable.name),
-            )
-            .with_subject("--image-version")
-            .with_source(&variable.source),
-        );
+        let remedy = format!("choose another `--image-version`, or add `--var {}=…`", variable.name);
+        let finding = Finding::new("variable-value", format!("`{}` {reason}", variable.name), remedy);
+        refusals.push(finding.with_subject("--image-version").with_source(&variable.source));
     }
 }
 
@@ -272,15 +252,10 @@ fn check_plugin_support(
     if let (Some(support), Some(plugin)) = (support, plugin)
         && plugin.version <= support.absent_in
     {
-        refusals.push(
-            Finding::new(
-                "plugin-version",
-                format!("{what} is not known to the Packer plugin {} {}", plugin.name, plugin.version),
-                format!("choose plugin {} or newer, or remove it", support.present_in),
-            )
-            .with_subject("packer")
-            .with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
-        );
+        let message = format!("{what} is not known to the Packer plugin {} {}", plugin.name, plugin.version);
+        let remedy = format!("choose plugin {} or newer, or remove it", support.present_in);
+        let finding = Finding::new("plugin-version", message, remedy).with_subject("packer");
+        refusals.push(finding.with_source(format!("packer/targets/{}/target.json", inputs.target.name)));
     }
 }
 
@@ -338,24 +313,14 @@ fn check_relations(target: &Target, chosen: &Chosen, refusals: &mut Vec<Finding>
     let given: BTreeSet<&str> = chosen.declared.iter().map(String::as_str).collect();
     for variable in target.variables.iter().filter(|variable| given.contains(variable.name.as_str())) {
         for needed in variable.requires.iter().filter(|needed| !given.contains(needed.as_str())) {
-            refusals.push(
-                Finding::new(
-                    "variable-combination",
-                    format!("`{}` needs `{needed}`", variable.name),
-                    format!("add `--var {needed}=…`"),
-                )
-                .with_source(&variable.source),
-            );
+            let message = format!("`{}` needs `{needed}`", variable.name);
+            let finding = Finding::new("variable-combination", message, format!("add `--var {needed}=…`"));
+            refusals.push(finding.with_source(&variable.source));
         }
         for other in variable.conflicts.iter().filter(|other| given.contains(other.as_str())) {
-            refusals.push(
-                Finding::new(
-                    "variable-combination",
-                    format!("`{}` and `{other}` exclude each other", variable.name),
-                    "remove one of them".to_owned(),
-                )
-                .with_source(&variable.source),
-            );
+            let message = format!("`{}` and `{other}` exclude each other", variable.name);
+            let finding = Finding::new("variable-combination", message, "remove one of them".to_owned());
+            refusals.push(finding.with_source(&variable.source));
         }
     }
 }

@@ -12,11 +12,8 @@ use crate::model::version::Version;
 pub(super) fn check_version(catalog: &Catalog, component: &Component, version: &Version) -> Result<()> {
     let name = &component.name;
     if !component.releases.iter().any(|release| release.versions.contains(version)) {
-        return Err(InputError::new(
-            format!("no release of {name} has the version {version}"),
-            format!("add a range to `releases` in components/{name}.json first"),
-        )
-        .into());
+        let remedy = format!("add a range to `releases` in components/{name}.json first");
+        return Err(InputError::new(format!("no release of {name} has the version {version}"), remedy).into());
     }
     let contents = catalog.load_contents()?;
     let parts = || contents.groups.iter().flat_map(|group| group.alternatives.iter().flatten());
@@ -54,14 +51,12 @@ fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<
     if line.patches.contains(version) || *version < line.latest {
         return Ok(());
     }
-    Err(InputError::new(
-        format!(
-            "{name} {version}: the latest release of Kubernetes {} in this catalog is {}",
-            line.minor, line.latest
-        ),
-        format!("add `\"{version}\"` to `patches` in kubernetes/lines/{}.json first", line.minor),
-    )
-    .into())
+    let message = format!(
+        "{name} {version}: the latest release of Kubernetes {} in this catalog is {}",
+        line.minor, line.latest
+    );
+    let remedy = format!("add `\"{version}\"` to `patches` in kubernetes/lines/{}.json first", line.minor);
+    Err(InputError::new(message, remedy).into())
 }
 
 /// # Errors
@@ -87,20 +82,18 @@ pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Resul
         } else {
             format!("{} bytes, not {}", other.size.unwrap_or_default(), pin.size.unwrap_or_default())
         };
-        return Err(InputError::new(
-            format!(
-                "{} {}: the catalog records {recorded} (source: {})",
-                component.name,
-                pin.version,
-                other.source.join("; ")
-            ),
-            format!(
-                "check both sources; if the publisher replaced the file, set `\"confidence\": \"mutable\"` at the \
+        let message = format!(
+            "{} {}: the catalog records {recorded} (source: {})",
+            component.name,
+            pin.version,
+            other.source.join("; ")
+        );
+        let remedy = format!(
+            "check both sources; if the publisher replaced the file, set `\"confidence\": \"mutable\"` at the \
                  old record in components/{}.json",
-                component.name
-            ),
-        )
-        .into());
+            component.name
+        );
+        return Err(InputError::new(message, remedy).into());
     }
     Ok(())
 }

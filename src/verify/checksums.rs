@@ -35,10 +35,8 @@ struct Entry {
 /// No entry, several that differ, one of another algorithm, or no checksum file at all.
 pub fn find_checksum(bytes: &[u8], name: &str, algorithm: PinAlgorithm) -> Result<String, ProofError> {
     if bytes.len() > MAX_SIZE {
-        return Err(ProofError::new(
-            "checksum-too-large",
-            format!("{} bytes are too large for a checksum file", bytes.len()),
-        ));
+        let message = format!("{} bytes are too large for a checksum file", bytes.len());
+        return Err(ProofError::new("checksum-too-large", message));
     }
     let text = decode_text(bytes)?;
     if text.trim_start().starts_with('<') {
@@ -90,10 +88,8 @@ fn choose_entry<'a>(
         return Err(other_algorithm_error(&others, algorithm));
     };
     if fitting.iter().any(|entry| entry.digest != first.digest) {
-        return Err(ProofError::new(
-            "checksum-ambiguous",
-            format!("it has several entries for {name} that differ"),
-        ));
+        let message = format!("it has several entries for {name} that differ");
+        return Err(ProofError::new("checksum-ambiguous", message));
     }
     Ok(first)
 }

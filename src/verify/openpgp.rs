@@ -73,10 +73,8 @@ fn parse_fingerprint(text: &str) -> Result<String, ProofError> {
     if digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(digits);
     }
-    Err(ProofError::new(
-        "openpgp-key",
-        format!("`{text}` is not a whole fingerprint; give all 40 digits of the primary key"),
-    ))
+    let message = format!("`{text}` is not a whole fingerprint; give all 40 digits of the primary key");
+    Err(ProofError::new("openpgp-key", message))
 }
 
 fn collect_facts(

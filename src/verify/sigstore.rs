@@ -153,10 +153,8 @@ pub(super) fn load_trusted_root(json: Option<&str>) -> Result<TrustedRoot, Proof
 /// Patterns match more than is meant, so there are none.
 pub(super) fn check_signer(signer: Signer<'_>) -> Result<(), ProofError> {
     if signer.identity.is_empty() || signer.issuer.is_empty() {
-        return Err(ProofError::new(
-            "sigstore-identity",
-            "a signature proves nothing without an expected signer and issuer",
-        ));
+        let message = "a signature proves nothing without an expected signer and issuer";
+        return Err(ProofError::new("sigstore-identity", message));
     }
     for text in [signer.identity, signer.issuer] {
         if text.contains(['*', '^', '$', '\\', '|', '(', '[']) {

@@ -83,16 +83,13 @@ pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>)
         let above = resource.kind.properties().identity();
         let mut earlier = created.iter().take_while(|act| act.index < index);
         if let Some(act) = earlier.find(|act| act.identity.is_below(&above)) {
-            problems.add_problem(
-                Rule::PathConflict,
-                resource,
-                format!(
-                    "removes {}, which `{}` creates for the image",
-                    act.identity.name(),
-                    act.resource.name
-                ),
-                "remove less, or give the other resource `scope: build`",
+            let message = format!(
+                "removes {}, which `{}` creates for the image",
+                act.identity.name(),
+                act.resource.name
             );
+            let remedy = "remove less, or give the other resource `scope: build`";
+            problems.add_problem(Rule::PathConflict, resource, message, remedy);
         }
     }
 }

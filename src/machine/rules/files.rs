@@ -15,12 +15,9 @@ pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Pro
         }
         let Some(parent) = paths::parent_path(name) else { continue };
         if !context.history.exists_before(&parent, act.index) {
-            problems.add_problem(
-                Rule::ParentDirectoryMissing,
-                act.resource,
-                format!("puts {name} into {parent}, which does not exist at that point"),
-                "add a `directory` resource for it before this one, with its access control",
-            );
+            let message = format!("puts {name} into {parent}, which does not exist at that point");
+            let remedy = "add a `directory` resource for it before this one, with its access control";
+            problems.add_problem(Rule::ParentDirectoryMissing, act.resource, message, remedy);
         }
     }
 }
@@ -28,12 +25,9 @@ pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Pro
 pub(super) fn check_path_entries(context: &Context<'_>, problems: &mut Problems<'_>) {
     for (it, origin) in context.machine.resources_of::<PathEntry>() {
         if context.is_on_path(&it.entry) && !context.exists(&it.entry) {
-            problems.add_problem(
-                Rule::PathEntryWithoutDirectory,
-                origin,
-                format!("puts {} on the PATH, but the directory does not exist", it.entry),
-                "create the directory, or remove the entry",
-            );
+            let message = format!("puts {} on the PATH, but the directory does not exist", it.entry);
+            let remedy = "create the directory, or remove the entry";
+            problems.add_problem(Rule::PathEntryWithoutDirectory, origin, message, remedy);
         }
     }
 }
@@ -48,12 +42,9 @@ pub(super) fn check_environment(context: &Context<'_>, problems: &mut Problems<'
     for (name, value, origin) in variables.chain(of_services) {
         let is_file = paths::find_fault(value).is_none() && paths::has_extension(value);
         if is_file && !context.exists(value) && !context.is_created_later(value) {
-            problems.add_problem(
-                Rule::EnvironmentNamesMissingFile,
-                origin,
-                format!("sets {name} to {value}, which no resource creates"),
-                "create the file, or declare in provisioners/later.json which program creates it",
-            );
+            let message = format!("sets {name} to {value}, which no resource creates");
+            let remedy = "create the file, or declare in provisioners/later.json which program creates it";
+            problems.add_problem(Rule::EnvironmentNamesMissingFile, origin, message, remedy);
         }
     }
 }
@@ -62,12 +53,9 @@ pub(super) fn check_link_targets(context: &Context<'_>, problems: &mut Problems<
     for link in context.machine.present_resources::<Symlink>() {
         let target = &link.settings.target;
         if !context.exists(target) && !context.is_created_later(target) {
-            problems.add_problem(
-                Rule::LinkTargetMissing,
-                link.origin,
-                format!("links {} to {target}, which no resource creates", link.it.path),
-                "add a `directory` resource for the target",
-            );
+            let message = format!("links {} to {target}, which no resource creates", link.it.path);
+            let remedy = "add a `directory` resource for the target";
+            problems.add_problem(Rule::LinkTargetMissing, link.origin, message, remedy);
         }
     }
 }
@@ -78,12 +66,9 @@ pub(super) fn check_tools(context: &Context<'_>, problems: &mut Problems<'_>) {
         let program = resource.kind.properties().program();
         let Some(program) = program.filter(|program| paths::is_absolute(program)) else { continue };
         if !context.history.exists_before(program, index) {
-            problems.add_problem(
-                Rule::ToolMissing,
-                resource,
-                format!("runs {program}, which does not exist at that point"),
-                "put the program on the machine in an earlier resource",
-            );
+            let message = format!("runs {program}, which does not exist at that point");
+            let remedy = "put the program on the machine in an earlier resource";
+            problems.add_problem(Rule::ToolMissing, resource, message, remedy);
         }
     }
 }

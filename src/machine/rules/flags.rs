@@ -65,12 +65,8 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
                 continue;
             }
             if !context.is_created_later(path) {
-                problems.add_problem(
-                    Rule::FlagFileMissing,
-                    service.origin,
-                    format!("`{flag}` of service `{name}` names {path}, which no resource creates"),
-                    DECLARE,
-                );
+                let message = format!("`{flag}` of service `{name}` names {path}, which no resource creates");
+                problems.add_problem(Rule::FlagFileMissing, service.origin, message, DECLARE);
             } else if early.is_none() && is_created_by_another(context, &service, path) {
                 early = Some((flag, path));
             }
@@ -78,14 +74,11 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
         let starts_with_windows =
             matches!(service.settings.start_type, Some(StartType::Auto | StartType::Delayed));
         if let Some((flag, path)) = early.filter(|_| starts_with_windows) {
-            problems.add_problem(
-                Rule::ServiceStartsTooEarly,
-                service.origin,
-                format!(
-                    "service `{name}` starts with Windows, but `{flag}` names {path}, which is created later"
-                ),
-                "set `startType` to `manual`; the program that creates the file starts the service",
+            let message = format!(
+                "service `{name}` starts with Windows, but `{flag}` names {path}, which is created later"
             );
+            let remedy = "set `startType` to `manual`; the program that creates the file starts the service";
+            problems.add_problem(Rule::ServiceStartsTooEarly, service.origin, message, remedy);
         }
     }
 }

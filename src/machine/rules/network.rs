@@ -38,12 +38,8 @@ fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
         });
         if let Some(rule) = blocks {
             let message = format!("blocks {} {}, which `{}` needs", port.protocol, port.port, port.program);
-            problems.add_problem(
-                Rule::PortWithoutRule,
-                rule.origin,
-                message,
-                "narrow the rule, by address or port",
-            );
+            let remedy = "narrow the rule, by address or port";
+            problems.add_problem(Rule::PortWithoutRule, rule.origin, message, remedy);
         }
     }
 }

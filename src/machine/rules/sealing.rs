@@ -29,22 +29,14 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
         let follows = context.resources.get(index + 1).is_some_and(|next| next.phase == Phase::Seal);
         if it.finish == "shutdown" && follows {
             let message = "shuts the machine down, but resources follow".to_owned();
-            problems.add_problem(
-                Rule::SysprepMissing,
-                resource,
-                message,
-                "make it the last resource of the phase",
-            );
+            let remedy = "make it the last resource of the phase";
+            problems.add_problem(Rule::SysprepMissing, resource, message, remedy);
         }
         if it.agents.is_empty() && !context.history.exists_before(&it.unattend, index) {
             let message =
                 format!("gives Sysprep the answer file {}, which does not exist at that point", it.unattend);
-            problems.add_problem(
-                Rule::AnswerFileMissing,
-                resource,
-                message,
-                "add a `file` resource for it before this one",
-            );
+            let remedy = "add a `file` resource for it before this one";
+            problems.add_problem(Rule::AnswerFileMissing, resource, message, remedy);
         }
     }
 }

@@ -30,12 +30,8 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
             && !is_known(context, name)
         {
             let message = format!("checks service `{name}`, which no resource creates");
-            problems.add_problem(
-                Rule::ServiceUnknown,
-                resource,
-                message,
-                "correct the name, or create the service",
-            );
+            let remedy = "correct the name, or create the service";
+            problems.add_problem(Rule::ServiceUnknown, resource, message, remedy);
         }
     }
 }

@@ -166,10 +166,8 @@ impl Extended {
             return Ok(false);
         }
         if size > EXTENDED {
-            return Err(ProofError::new(
-                "archive-name-length",
-                format!("the name or the records of an entry have {size} bytes"),
-            ));
+            let message = format!("the name or the records of an entry have {size} bytes");
+            return Err(ProofError::new("archive-name-length", message));
         }
         let mut content = Vec::new();
         gzip.take(size).read_to_end(&mut content).map_err(|error| to_proof_error(&error))?;
@@ -216,10 +214,8 @@ impl Extended {
             }
             if global && matches!(key, b"path" | b"size" | b"linkpath") {
                 let key = escape_name(&String::from_utf8_lossy(key));
-                return Err(ProofError::new(
-                    "archive-header-mismatch",
-                    format!("a global record sets `{key}` of all entries"),
-                ));
+                let message = format!("a global record sets `{key}` of all entries");
+                return Err(ProofError::new("archive-header-mismatch", message));
             }
             match key {
                 b"path" => self.set_name(value.to_vec())?,

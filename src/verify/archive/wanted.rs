@@ -37,10 +37,8 @@ impl Wanted {
     pub(super) fn includes_entry(&self, entry: &Entry) -> Result<bool, ProofError> {
         let named = self.names.iter().any(|name| strip_dot_prefix(name) == entry.name);
         if named && entry.directory {
-            return Err(ProofError::new(
-                "archive-member-not-file",
-                format!("the member `{}` is a directory", escape_name(&entry.name)),
-            ));
+            let message = format!("the member `{}` is a directory", escape_name(&entry.name));
+            return Err(ProofError::new("archive-member-not-file", message));
         }
         let wanted = !entry.directory
             && (named || self.globs.iter().any(|glob| matches_glob(&strip_dot_prefix(glob), &entry.name)));
@@ -57,10 +55,8 @@ impl Wanted {
             // A folder that no entry of its own declares.
             let below = format!("{name}/");
             if entries.iter().any(|entry| entry.name.starts_with(&below)) {
-                return Err(ProofError::new(
-                    "archive-member-not-file",
-                    format!("the member `{name}` is a directory"),
-                ));
+                let message = format!("the member `{name}` is a directory");
+                return Err(ProofError::new("archive-member-not-file", message));
             }
             if !entries.iter().any(|entry| entry.name == name) {
                 return Err(missing_member_error(&name, entries));

@@ -30,10 +30,8 @@ pub(super) fn walk_zip<R: Read + Seek>(
         if wanted.includes_entry(&record.entry)? {
             total = total.saturating_add(record.entry.size);
             if total > limits.total {
-                return Err(ProofError::new(
-                    "archive-size",
-                    format!("more than {} bytes in all", limits.total),
-                ));
+                let message = format!("more than {} bytes in all", limits.total);
+                return Err(ProofError::new("archive-size", message));
             }
             walked.digests.push(read_record(&mut reader, record, visit)?);
         }

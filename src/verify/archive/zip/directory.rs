@@ -30,10 +30,8 @@ pub(super) fn read_directory<R: Read + Seek>(
 ) -> Result<Vec<Record>, ProofError> {
     let end = read_end_record(reader)?;
     if end.entries > limits.entries {
-        return Err(ProofError::new(
-            "archive-entries",
-            format!("{} entries, more than {}", end.entries, limits.entries),
-        ));
+        let message = format!("{} entries, more than {}", end.entries, limits.entries);
+        return Err(ProofError::new("archive-entries", message));
     }
     let mut records = read_central_directory(reader, &end, limits)?;
     let mut order: Vec<usize> = (0..records.len()).collect();
