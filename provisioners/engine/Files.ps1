@@ -62,13 +62,22 @@ function Move-Partial {
     }
 }
 
-# The place where a file grows before Move-Partial; its folder is made.
+# The place where a file grows before Move-Partial; its folder is made. A file that lies there would keep the owner
+# and the access that whoever made it gave it, and a hard link would be written through.
 function New-Partial {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Target)
     $native = Resolve-NativePath -Path $Target
     $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($native))
+    [IO.File]::Delete("$native.partial")
     "$native.partial"
+}
+
+# Whether a file or folder is a symbolic link, a junction or another reparse point.
+function Test-Link {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [IO.FileSystemInfo] $Item)
+    ($Item.Attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
 }
 
 # A file, or a folder with all that is in it. A link goes and what it leads to stays: Remove-Item -Recurse of 5.1
@@ -78,7 +87,7 @@ function Remove-Tree {
     param([Parameter(Mandatory)] [string] $Path)
     $native = Resolve-NativePath -Path $Path
     $item = Get-Item -LiteralPath $native -Force
-    $link = ($item.Attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
+    $link = Test-Link -Item $item
     if ($item.PSIsContainer -and -not $link) {
         foreach ($inner in Get-ChildItem -LiteralPath $native -Force) { Remove-Tree -Path $inner.FullName }
     }

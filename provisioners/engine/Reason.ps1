@@ -4,6 +4,8 @@ function Write-Reason {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Root, [Parameter(Mandatory)] [string] $Source,
         [Parameter(Mandatory)] [string] $Message)
+    # Text of servers and programs is part of it: what a terminal would obey is left out.
+    $Message = $Message -replace '[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)', '?'
     [Console]::Error.WriteLine("imagegen: $Message")
     $folder = Join-Path -Path $Root -ChildPath 'state'
     $time = [DateTime]::UtcNow.ToString('yyyy-MM-ddTHH:mm:ssZ', [cultureinfo]::InvariantCulture)

@@ -1,10 +1,12 @@
 # What is told of a run: progress lines, the journal, the outcome, the check report. Loaded by Engine.psm1.
 
-# Text to whoever watches; the outcome goes to the output, these lines must not.
+# Text to whoever watches; the outcome goes to the output, these lines must not. Text of servers and programs is
+# part of it: what a terminal would obey is left out.
 function Write-Line {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Text)
-    Write-Information -MessageData "imagegen: $Text" -InformationAction Continue
+    $shown = $Text -replace '[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)', '?'
+    Write-Information -MessageData "imagegen: $shown" -InformationAction Continue
 }
 
 # One JSON line in the journal, closed at once: what follows may cut the machine off.

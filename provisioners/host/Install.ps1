@@ -91,10 +91,44 @@ try {
 . "$PSScriptRoot/engine/Tools.ps1"
 . $Platform
 
+# Whether an installation has made the folder: only administrators can write to it.
+function Test-Installed {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Target)
+    if (-not (Test-Path -LiteralPath $Target)) { return $false }
+    -not (Test-Link -Item (Get-Item -LiteralPath $Target -Force)) -and (Get-Sddl -Path $Target) -ceq $script:Access
+}
+
+# Planned folders that an ordinary account has made, or put something into, one text each. Programs and
+# configuration that lie there would stay that account's, and the node's services would run and read them.
+function Get-ForeignFolder {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan)
+    # Administrators, SYSTEM, the built-in administrator, those of a domain and of a forest, TrustedInstaller.
+    $administrator = '^O:(?:BA|SY|LA|DA|EA|S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464)G:'
+    foreach ($resource in $Plan.resources) {
+        if ($resource.type -ne 'directory') { continue }
+        if ($null -eq $resource.properties.PSObject.Properties['sddl']) { continue }
+        $path = $resource.properties.path
+        if (-not (Test-Path -LiteralPath $path -PathType Container)) { continue }
+        if ((Get-Item -LiteralPath $path -Force).LinkType -eq 'Junction') {
+            "$path is a junction, which every user can make: remove it, or make a symbolic link"
+            continue
+        }
+        foreach ($name in @('') + @(Get-ChildItem -LiteralPath $path -Force | ForEach-Object { "\$($_.Name)" })) {
+            $sddl = "$(Get-Sddl -Path "$path$name")"
+            if (-not $sddl.StartsWith('O:') -or $sddl -cmatch $administrator) { continue }
+            $owner = $sddl -creplace '^O:(.+?)G:.*$', '$1'
+            "$path$name was there before and belongs to ${owner}: remove it, or make Administrators its owner"
+        }
+    }
+}
+
 # What would stop the installation, one text each.
 function Get-Obstacle {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [int] $FreeGB)
+    param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [int] $FreeGB,
+        [Parameter(Mandatory)] [string] $Target)
     Get-ShellObstacle
     if (-not (Test-Administrator)) { 'this account is no administrator, or the shell is not elevated' }
     if ($null -ne $Plan.PSObject.Properties['signers'] -and (Get-ChildPolicy) -ne 'AllSigned') {
@@ -117,6 +151,7 @@ function Get-Obstacle {
             "$($resource.name) is not pinned by a digest"
         }
     }
+    if (-not (Test-Installed -Target $Target)) { Get-ForeignFolder -Plan $Plan }
 }
 
 # This folder to its lasting place, unless it is there already. What an older bundle left goes.
@@ -126,11 +161,18 @@ function Copy-Bundle {
     $native = Resolve-NativePath -Path $Target
     if ([IO.Path]::GetFullPath($PSScriptRoot).TrimEnd('\', '/') -eq [IO.Path]::GetFullPath($native)) { return }
     # A user may have made the folder before: what lies in it would stay the user's.
-    if ((Test-Path -LiteralPath $Target) -and (Get-Sddl -Path $Target) -cne $script:Access) {
-        throw "$Target is there already and not of an installation: remove it, or name another destination"
+    if (-not (Test-Installed -Target $Target)) {
+        # New-Item refuses a folder that somebody has made since, and nothing can be in a new one.
+        if (Test-Path -LiteralPath $Target) {
+            throw "$Target is there already and not of an installation: remove it, or name another destination"
+        }
+        $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($native))
+        $null = New-Item -ItemType Directory -Path $native
+        Set-Sddl -Path $Target -Sddl $script:Access
+        if (@(Get-ChildItem -LiteralPath $Target -Force).Count -gt 0) {
+            throw "somebody put something into $Target while it was made: remove it"
+        }
     }
-    $null = [IO.Directory]::CreateDirectory($native)
-    Set-Sddl -Path $Target -Sddl $script:Access
     foreach ($name in 'engine', 'node', 'resources', 'artifacts', 'guest-plan.json', 'Install.ps1') {
         $old = Join-Path -Path $native -ChildPath $name
         $new = Join-Path -Path $PSScriptRoot -ChildPath $name
@@ -237,7 +279,7 @@ try {
     $Destination = $Destination.TrimEnd('\', '/')
     if ($Destination -notmatch '^[A-Za-z]:\\.') { throw "the destination '$Destination' is no folder of a drive" }
     $plan = [IO.File]::ReadAllText("$PSScriptRoot/guest-plan.json") | ConvertFrom-Json
-    $obstacles = @(Get-Obstacle -Plan $plan -FreeGB $MinimumFreeGB)
+    $obstacles = @(Get-Obstacle -Plan $plan -FreeGB $MinimumFreeGB -Target $Destination)
     foreach ($text in $obstacles) { [Console]::Out.WriteLine("imagegen: $text") }
     if ($obstacles.Count -gt 0) { throw "$($obstacles.Count) obstacles: nothing was changed" }
     if ($Check) {

@@ -1,13 +1,13 @@
 # Logs of the node's services, which write them without an end. Loaded by Node.psm1.
 
-# Files below the folder of logs that are not those of pods.
+# Files below the folder of logs that are not those of pods. A link is left alone: it may lead to any file.
 function Get-ServiceLog {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts)
     if (-not (Test-Path -LiteralPath "$($Facts.log)" -PathType Container)) { return }
     foreach ($folder in Get-ChildItem -LiteralPath "$($Facts.log)" -Directory) {
-        if ($folder.Name -in 'pods', 'containers') { continue }
-        Get-ChildItem -LiteralPath $folder.FullName -File
+        if ($folder.Name -in 'pods', 'containers' -or (Test-Link -Item $folder)) { continue }
+        Get-ChildItem -LiteralPath $folder.FullName -File | Where-Object { -not (Test-Link -Item $_) }
     }
 }
 

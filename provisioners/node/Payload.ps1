@@ -36,17 +36,25 @@ function Get-PayloadFolder {
     Join-Path -Path $script:Root -ChildPath $Name
 }
 
-# Unpacks a payload whose digest is the expected one. The one in use is not touched.
+# Unpacks a payload whose digest is the expected one. The one in use is not touched. The digest is that of a copy,
+# which only administrators can change: others may write to the folder that the payload lies in.
 function Expand-Payload {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Payload, [Parameter(Mandatory)] [string] $Sha256)
-    $found = Get-Digest -Path $Payload
-    if ($found -cne $Sha256.ToLowerInvariant()) { throw "digest of $Payload is $found, expected is $Sha256" }
+    if (-not (Test-Path -LiteralPath $Payload -PathType Leaf)) { throw "there is no $Payload" }
     Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
     $next = Get-PayloadFolder -Name 'next'
     $null = [IO.Directory]::CreateDirectory($next)
     Clear-Folder -Path $next
-    [IO.Compression.ZipFile]::ExtractToDirectory((Resolve-NativePath -Path $Payload), $next)
+    $copy = New-Partial -Target "$next.zip"
+    try {
+        [IO.File]::Copy((Resolve-NativePath -Path $Payload), $copy)
+        $found = Get-Digest -Path $copy
+        if ($found -cne $Sha256.ToLowerInvariant()) { throw "digest of $Payload is $found, expected is $Sha256" }
+        [IO.Compression.ZipFile]::ExtractToDirectory($copy, $next)
+    } finally {
+        [IO.File]::Delete($copy)
+    }
     $plans = foreach ($folder in $script:Root, $next) {
         [IO.File]::ReadAllText("$folder/guest-plan.json") | ConvertFrom-Json
     }

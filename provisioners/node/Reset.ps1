@@ -12,7 +12,7 @@ function Clear-Folder {
             [IO.File]::Delete($item.FullName)
             continue
         }
-        if (-not ($item.Attributes -band [IO.FileAttributes]::ReparsePoint)) { Clear-Folder -Path $item.FullName }
+        if (-not (Test-Link -Item $item)) { Clear-Folder -Path $item.FullName }
         [IO.Directory]::Delete($item.FullName, $false)
     }
 }

@@ -79,6 +79,18 @@ function Test-InstallRefusal {
     Assert-Run -Name 'the folder of a user is refused' -Run $run -Code 2 -Text 'not of an installation'
 
     $world = New-BundleWorld -Source $Source
+    $null = [IO.Directory]::CreateDirectory("$world/C/k")
+    [IO.File]::WriteAllText("$world/C/k/kubelet.exe", 'x')
+    foreach ($place in 'C:\k', 'C:\k\kubelet.exe') {
+        Set-Simulation -Area 'sddl' -Name $place -Value 'O:S-1-5-21-1-2-3-1001G:SYD:AI(A;OICIID;FA;;;BA)'
+        $run = Invoke-Installer -Folder "$world/bundle" -With @{ Check = $true }
+        Assert-Run -Name "$place of a user is refused" -Run $run -Code 2 -Text '1 obstacles'
+        Set-Simulation -Area 'sddl' -Name $place -Value 'O:BAG:SYD:AI(A;OICIID;FA;;;BA)'
+    }
+    $run = Invoke-Installer -Folder "$world/bundle" -With @{ Check = $true }
+    Assert-Run -Name 'what administrators own is no obstacle' -Run $run -Code 0
+
+    $world = New-BundleWorld -Source $Source
     Set-Simulation -Area 'os' -Name 'noTasks' -Value 'yes'
     $run = Invoke-Installer -Folder "$world/bundle"
     Assert-That -Name 'no restart without its task' -Holds ($run.code -eq 1) -Detail $run.code

@@ -111,6 +111,12 @@ function Test-NodeLog {
     $old = "$world/C/var/log/kubelet/kubelet.exe.log.INFO.20200101"
     $pod = "$world/C/var/log/pods/x.log"
     $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($pod))
+    # What a link in the folder of logs leads to is somebody else's.
+    $away = "$world/C/away/old.txt"
+    $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($away))
+    [IO.File]::WriteAllText($away, 'x')
+    [IO.File]::SetLastWriteTimeUtc($away, [DateTime]::UtcNow.AddDays(-40))
+    $null = New-Item -ItemType SymbolicLink -Path "$world/C/var/log/away" -Value "$world/C/away"
     foreach ($turn in 1, 2) {
         [IO.File]::WriteAllText($log, "$turn" * 2097152)
         [IO.File]::WriteAllText($pod, 'x' * 2097152)
@@ -127,6 +133,7 @@ function Test-NodeLog {
         Assert-That -Name "logs of pods stay, $turn" -Holds ([IO.FileInfo]::new($pod).Length -gt 0)
     }
     Assert-That -Name 'the copy before is kept' -Holds ([IO.File]::ReadAllText("$log.2").StartsWith('1'))
+    Assert-That -Name 'what is behind a link stays' -Holds ([IO.File]::Exists($away))
 }
 
 function Test-NodeLife {

@@ -407,6 +407,10 @@ function Test-Check {
     $kept = [IO.File]::ReadAllText("$world/C/imagegen/state/errors.log")
     $holds = $kept.Contains('script resources/file.ps1 is') -and -not $kept.Contains('Reason.ps1 is')
     Assert-That -Name 'the reason is kept by a script that was checked' -Holds $holds -Detail $kept
+    . "$Provisioners/engine/Reports.ps1"
+    $told = "$(Write-Line -Text "a$([char]27)[2Jb$([char]155)c`r`nd`re" 6>&1)"
+    $holds = $told -ceq "imagegen: a?[2Jb?c`r`nd?e"
+    Assert-That -Name 'no line moves the terminal' -Holds $holds -Detail $told
 }
 
 function Test-Drift {
@@ -474,6 +478,15 @@ function Test-Download {
     Set-Simulation -Area 'urls' -Name $url -Value 'slow'
     $run = Invoke-Engine -World $world -Phase 'install'
     Assert-Run -Name 'a slow download is ended' -Run $run -Code 1 -Text 'time limit of 1 s'
+
+    $world = New-World -Source $Source
+    $null = [IO.Directory]::CreateDirectory("$world/C/k")
+    [IO.File]::WriteAllText("$world/C/other.txt", 'of somebody')
+    $null = New-Item -ItemType HardLink -Path "$world/C/k/kubelet.exe.partial" -Value "$world/C/other.txt"
+    $run = Invoke-Engine -World $world -Phase 'install'
+    Assert-Run -Name 'a file lies where another grows' -Run $run -Code 0
+    $kept = [IO.File]::ReadAllText("$world/C/other.txt")
+    Assert-That -Name 'it is not written through' -Holds ($kept -ceq 'of somebody') -Detail $kept
 }
 
 # Where the URL of the kubelet leads, one URL after the other; $Last is what the last one gives.

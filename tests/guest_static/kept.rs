@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 12] = [
+const KEPT: [(&str, &str, &str); 14] = [
     (
         "engine/Native.ps1",
         "$start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding",
@@ -23,6 +23,16 @@ const KEPT: [(&str, &str, &str); 12] = [
     ("engine/Update.ps1", "$outcome.ResultCode -eq 3", "an update that needs its restart counts as failed"),
     ("engine/Downloads.ps1", "$Code -in 22, 37", "a connection that was refused or reset is not tried again"),
     ("host/Install.ps1", r"$Destination.TrimEnd('\', '/')", "a trailing backslash escapes a quote"),
+    (
+        "node/Payload.ps1",
+        "[IO.File]::Copy((Resolve-NativePath -Path $Payload), $copy)",
+        "a payload changes between its digest and its unpacking",
+    ),
+    (
+        "engine/Files.ps1",
+        "    [IO.File]::Delete(\"$native.partial\")\n    \"$native.partial\"",
+        "a program keeps the access that a user gave to the file where it grew",
+    ),
     ("node/Network.ps1", "-cmatch 'NotFound'", "a Node that is not there yet ends the join"),
     ("node/Upgrade-Node.ps1", "-Phase 'node' -Platform", "an upgrade applies what only a build needs"),
     ("templates/setup-complete.cmd", "if not %errorlevel%==0", "a negative exit code counts as success"),
