@@ -125,6 +125,8 @@ impl BundleOutput {
 pub enum BundleError {
     #[error("{file}: {error} [{}]", .error.code)]
     Proof { file: String, error: ProofError },
+    #[error("{file} has nothing for a mirror: overrides give URLs of their own to {}", .elsewhere.join(", "))]
+    NoMirror { file: String, elsewhere: Vec<String> },
     #[error("writing {file}: {reason}")]
     Write { file: String, reason: String },
     #[error(transparent)]
@@ -135,8 +137,21 @@ impl Classify for BundleError {
     fn class(&self) -> ErrorClass {
         match self {
             Self::Proof { .. } => ErrorClass::Verification,
+            Self::NoMirror { .. } => ErrorClass::Selection,
             Self::Write { .. } => ErrorClass::Internal,
             Self::File(error) => error.class(),
+        }
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::NoMirror { .. } => {
+                vec![
+                    "extract it into a store (`--store DIR`), or lock the image without these URLs"
+                        .to_owned(),
+                ]
+            }
+            _ => Vec::new(),
         }
     }
 }

@@ -291,7 +291,15 @@ fn format_unpinned(artifact: &PlannedArtifact) -> String {
     let proof = artifact.checksums.first().map(|checksum| &checksum.url).or(signature);
     if proof.is_some() || artifact.authenticode.is_some() {
         let source = proof.map(|url| format!(" (proof: {url})")).unwrap_or_default();
-        return format!("{title}: no recorded digest; run `imagegen lock` to verify and pin it{source}");
+        let signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
+        let version = if signed && !artifact.states_version() {
+            "; its signature states no version, so that the URL alone tells it from an older release"
+        } else {
+            ""
+        };
+        return format!(
+            "{title}: no recorded digest; run `imagegen lock` to verify and pin it{source}{version}"
+        );
     }
     format!(
         "{title}: no recorded digest, and its publisher offers no proof; state one with `--override {}.sha256=…`",

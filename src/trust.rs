@@ -14,5 +14,5 @@ pub use gate::{
     Admitted, PolicyError, admit, check_addresses, check_evidence, check_plan, check_steps, check_subjects,
     is_waived, wants_proof,
 };
-pub use lint::check_policy;
+pub use lint::{check_policy, find_idle_waiver};
 pub use subject::{Origin, Subject, list_subjects};

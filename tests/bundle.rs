@@ -92,6 +92,18 @@ fn what_goes_in_comes_out() {
         third.read("node.zip"),
         "a store that was filled by a bundle makes it again"
     );
+    // Overrides give every file a URL of its own, which no mirror answers.
+    let mirror =
+        Test::new().bytes("node.zip", &made.read("node.zip")).line("bundle extract node.zip --as-mirror m");
+    mirror.fails(
+        3,
+        &[
+            "node.zip has nothing for a mirror: overrides give URLs of their own to ",
+            "containerd",
+            "--store DIR",
+        ],
+    );
+    assert!(!mirror.exists("m"));
     let verified = third_verify(&third.read("node.zip"), 0);
     assert!(verified.stdout.contains(&format!("{artifacts} artifacts")));
 }

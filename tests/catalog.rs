@@ -169,6 +169,24 @@ fn rules_of_components_find_what_is_wrong() {
         ),
         (
             component,
+            "/releases/0/signatures",
+            json!([{"kind": "cosign-keyless", "url": "https://a.example/f.sig", "identity": "a@b.example", "issuer": "https://b.example"}]),
+            "the signature https://a.example/f.sig lacks `certificateUrl` [signature-incomplete]",
+        ),
+        (
+            component,
+            "/releases/0/signatures",
+            json!([{"kind": "github-attestation", "url": "https://a.example/f.jsonl", "identity": "https://github.com/a/b/.github/workflows/r.yml@refs/heads/main", "issuer": "https://token.actions.githubusercontent.com"}]),
+            "lacks `{version}` in `identity` [signature-incomplete]",
+        ),
+        (
+            component,
+            "/releases/0/signatures",
+            json!([{"kind": "openpgp-over-checksums", "url": "https://a.example/f.sig", "key": "hashicorp", "identity": "AB"}]),
+            "lacks the checksum file that it is over (`checksums`) [signature-incomplete]",
+        ),
+        (
+            component,
             "/pins/0/version",
             json!("9.1.0"),
             "no entry of `releases` contains 9.1.0 [dangling-reference]",

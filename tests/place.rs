@@ -110,6 +110,12 @@ fn stores_that_others_can_write_are_not_used() {
 fn a_process_that_is_killed_leaves_nothing_half_written() {
     let line = "--target host --k8s 1.36.0";
     let stock = Test::new().line("lock").line(line).stocked(&format!("plan {line}"));
+    // The publishers' own URLs, which a mirror answers.
+    let mut overrides: serde_json::Value = serde_json::from_str(&stock.text("overrides.json")).expect("JSON");
+    for over in overrides.as_object_mut().expect("object").values_mut() {
+        over.as_object_mut().expect("override").remove("url").expect("url");
+    }
+    let stock = stock.file("overrides.json", &overrides.to_string());
     stock.succeeds();
     let stores = "--offline --store store --overrides overrides.json";
     let prepare = || {
@@ -136,7 +142,7 @@ fn a_process_that_is_killed_leaves_nothing_half_written() {
     let bundle = "bundle create --out b.zip --offline --store store";
     assert!(run(&whole, bundle, None).status.success());
     let lines = [
-        format!("lock --prove {line} {stores}"),
+        format!("lock {line} {stores}"),
         format!("build --no-bake --out w {line} --ignore-lock"),
         format!("build --delivery media --out w {line} {stores} --ignore-lock"),
         bundle.to_owned(),

@@ -34,6 +34,9 @@ pub struct Mirrored {
 pub fn extract_mirror(file: &Path, folder: &Path, opened: &Opened) -> Result<Mirrored, BundleError> {
     let (files, elsewhere) =
         plan_layout(&opened.lock, &opened.index).map_err(|error| proof_error(file, error))?;
+    if files.is_empty() {
+        return Err(BundleError::NoMirror { file: file.display().to_string(), elsewhere });
+    }
     for (path, digest) in &files {
         let path = folder.join(path);
         // Bytes of another release, or of somebody else, are not taken away from those who are served.

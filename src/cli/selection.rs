@@ -143,9 +143,11 @@ pub(super) fn parse_host(text: &str) -> Result<String, String> {
 
 pub(super) fn parse_waiver(text: &str) -> Result<Waiver, String> {
     let (component, proof) = parse_pair(text)?;
-    let known = || ProofKind::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
-    let proof = ProofKind::ALL.iter().copied().find(|kind| kind.as_str() == proof);
-    let proof = proof.ok_or_else(|| format!("name one of the proofs {}", known()))?;
+    let known = || ProofKind::ALL.iter().copied().filter(|kind| kind.is_beside());
+    let proof = known().find(|kind| kind.as_str() == proof).ok_or_else(|| {
+        let names: Vec<&str> = known().map(ProofKind::as_str).collect();
+        format!("name one of the proofs that can be missing: {}", names.join(", "))
+    })?;
     Ok(Waiver { component, proof, note: None })
 }
 

@@ -19,6 +19,7 @@ impl Classify for FetchError {
             FetchFailure::File(error) => error.class(),
             FetchFailure::System(_) => ErrorClass::Internal,
             failure if failure.is_wrong_bytes() || failure.is_forbidden() => ErrorClass::Verification,
+            FetchFailure::Http(error) => error.class(),
             _ => ErrorClass::Fetch,
         }
     }

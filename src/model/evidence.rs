@@ -36,6 +36,12 @@ impl ProofKind {
     pub fn is_signature(self) -> bool {
         !matches!(self, Self::Pin | Self::Size | Self::ChecksumFile)
     }
+
+    /// Whether it is a file beside the artifact, which can be missing: only such proofs can be waived.
+    #[must_use]
+    pub fn is_beside(self) -> bool {
+        !matches!(self, Self::Pin | Self::Size | Self::Authenticode)
+    }
 }
 
 words!(

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::choice::{Delivery, HostAccess, Runtime};
-use super::component::{Authenticode, ChecksumFile, Confidence, Member, PayloadKind, Signature};
+use super::component::{
+    Authenticode, ChecksumFile, ChecksumFormat, Confidence, Member, PayloadKind, Signature,
+};
 use super::download::DownloadSize;
 use super::evidence::{Evidence, ProofKind};
 use super::feature::Feature;
@@ -230,6 +232,18 @@ impl PlannedArtifact {
         kinds.sort_unstable();
         kinds.dedup();
         kinds
+    }
+
+    /// Whether a declared proof states the version, so that an older file does not pass for this one: the tag in a
+    /// signer's identity, or the name of the file in a signed checksum file.
+    #[must_use]
+    pub fn states_version(&self) -> bool {
+        let names_version = |text: &str| text.contains(self.version.as_str());
+        let listed = self.checksums.iter().any(|file| file.format == ChecksumFormat::Gnu);
+        self.signatures.iter().any(|signature| {
+            let listed = listed && signature.kind.signs_checksums() && names_version(self.url.file_name());
+            listed || signature.identity.as_deref().is_some_and(names_version)
+        })
     }
 
     #[must_use]

@@ -22,7 +22,8 @@ use crate::model::policy::{Policy, PolicyUsed, Waiver};
 use crate::model::url::HttpUrl;
 use crate::model::value::StepId;
 use crate::trust::{
-    Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects, warn_own_anchors,
+    Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects, find_idle_waiver,
+    warn_own_anchors,
 };
 
 /// Largest file that people or imagegen write by hand: definition, overrides, policy, lockfile.
@@ -172,13 +173,19 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
         return Ok(());
     }
     let names = list_names(plan, catalog)?;
-    match waivers.iter().find(|waiver| !names.contains(&waiver.component)) {
+    if let Some(Waiver { component, proof, .. }) =
+        waivers.iter().find(|waiver| !names.contains(&waiver.component))
+    {
+        let message = format!("--waive {component}={}: no component is named `{component}`", proof.as_str());
+        let close = format_suggestion(component, names.iter().map(String::as_str));
+        return Err(InputError::new(message, close).into());
+    }
+    match find_idle_waiver(waivers, plan, catalog) {
         None => Ok(()),
         Some(Waiver { component, proof, .. }) => {
-            let message =
-                format!("--waive {component}={}: no component is named `{component}`", proof.as_str());
-            let close = format_suggestion(component, names.iter().map(String::as_str));
-            Err(InputError::new(message, close).into())
+            let message = format!("--waive {component}={0}: {component} declares no {0}", proof.as_str());
+            let remedy = "remove it, or name a proof that `imagegen plan` or `[proof-missing]` names";
+            Err(InputError::new(message, remedy).into())
         }
     }
 }

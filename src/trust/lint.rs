@@ -1,8 +1,11 @@
 //! What a policy cannot mean: names that never select anything, lists without members.
 
+use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
-use crate::model::component::Confidence;
-use crate::model::policy::{Policy, matches_pattern};
+use crate::model::component::{ChecksumFile, Confidence, Signature};
+use crate::model::evidence::ProofKind;
+use crate::model::plan::Plan;
+use crate::model::policy::{Policy, Waiver, matches_pattern};
 use crate::model::value::{KbId, Sha256, Sha512};
 
 use super::PolicyError;
@@ -42,6 +45,12 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
             crate::model::names::format_suggestion(&waiver.component, names.iter().map(String::as_str));
         report("waivers", &format!("no component is named `{}`", waiver.component), &close)
     }));
+    let inner = policy.waivers.iter().filter(|waiver| !waiver.proof.is_beside());
+    findings.extend(inner.map(|waiver| {
+        let message =
+            format!("{} of {} is no file that can be missing", waiver.proof.as_str(), waiver.component);
+        report("waivers", &message, "name a checksum file or a detached signature")
+    }));
     let lists = [
         ("allowedHosts", policy.allowed_hosts.as_ref().is_some_and(Vec::is_empty)),
         ("allowedPublishers", policy.allowed_publishers.as_ref().is_some_and(Vec::is_empty)),
@@ -66,6 +75,22 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
         return Ok(());
     }
     Err(PolicyError::Malformed { policy: policy.name.clone(), findings })
+}
+
+/// A waiver of the command line that accepts nothing: no such component declares such a proof.
+#[must_use]
+pub fn find_idle_waiver<'a>(waivers: &'a [Waiver], plan: &Plan, catalog: &Catalog) -> Option<&'a Waiver> {
+    let is_declared = |checksums: &[ChecksumFile], signatures: &[Signature], proof: ProofKind| {
+        let kinds = checksums.iter().map(|_| ProofKind::ChecksumFile);
+        kinds.chain(signatures.iter().map(|one| one.kind.proof_kind())).any(|kind| kind == proof)
+    };
+    waivers.iter().find(|Waiver { component, proof, .. }| {
+        let mut planned = plan.artifacts().filter(|artifact| artifact.component == component.as_str());
+        let known = catalog.load_component(component).ok();
+        let mut releases = known.iter().flat_map(|component| &component.releases);
+        !planned.any(|artifact| is_declared(&artifact.checksums, &artifact.signatures, *proof))
+            && !releases.any(|release| is_declared(&release.checksums, &release.signatures, *proof))
+    })
 }
 
 /// Patterns without members. Files and images of a definition have names of their own: `KB…`,

@@ -108,6 +108,19 @@ fn failures_have_their_exit_codes() {
     file.fails(1, &["file/store/objects/sha256: Not a directory (os error 20)\n"]);
 }
 
+/// A proxy that cannot be used is a wrong value: asking again does not help.
+#[test]
+fn a_proxy_of_another_scheme_is_refused_at_once() {
+    for (name, proxy) in
+        [("HTTPS_PROXY", "socks5://proxy.example:1080"), ("ALL_PROXY", "socks4a://proxy.example:1080")]
+    {
+        let test = Test::new().env(name, proxy).line("fetch --target host --k8s 1.36.0 --store s");
+        let ran =
+            test.fails(3, &["has the scheme `socks", "[bad-proxy]", "hint: name an HTTP or HTTPS proxy"]);
+        assert!(!ran.stderr.contains("trying again"), "{}", ran.stderr);
+    }
+}
+
 /// A host that the policy does not name is not asked, however a redirect leads there.
 #[test]
 fn redirects_lead_to_hosts_of_the_policy_alone() {

@@ -248,6 +248,7 @@ pub fn exit_codes(code: &str) -> Vec<i32> {
             "digest-mismatch" | "size-mismatch" | "drift" | "empty" | "too-large" | "host-not-allowed" => 5,
             "file" | "system" => 1,
             "interrupted" => 130,
+            "bad-proxy" | "bad-ca-file" => 3,
             _ => 4,
         });
     }

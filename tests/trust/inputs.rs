@@ -150,6 +150,24 @@ fn the_query_of_signed_media_is_written_nowhere() {
     }
 }
 
+/// What is waived on a command line is a proof that could be missing.
+#[test]
+fn a_waiver_names_a_declared_proof() {
+    for (waiver, code, said) in [
+        ("containerd=attestation", 0, ""),
+        ("containerd=checksum-file", 0, ""),
+        // Several images share flags: the component need not be part of each.
+        ("wins=checksum-file", 0, ""),
+        ("containerd=openpgp", 3, "containerd declares no openpgp"),
+        ("cloudbase-init=authenticode", 3, "name one of the proofs that can be missing"),
+        ("containerd=pin", 3, "name one of the proofs that can be missing"),
+    ] {
+        let ran = Test::new().line("plan").line(HOST).args(["--waive", waiver]).run();
+        assert_eq!(ran.code, Some(code), "{waiver}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{waiver}: {}", ran.stderr);
+    }
+}
+
 /// A policy that demands less than it seems to is wrong.
 #[test]
 fn a_policy_says_what_it_can_mean() {
@@ -164,6 +182,10 @@ fn a_policy_says_what_it_can_mean() {
         (
             json!({"name": "a", "waivers": [{"component": "kube*", "proof": "authenticode"}]}),
             "no component is named `kube*`",
+        ),
+        (
+            json!({"name": "a", "waivers": [{"component": "containerd", "proof": "authenticode"}]}),
+            "authenticode of containerd is no file that can be missing",
         ),
         (json!({"name": "a", "forbiddenComponents": ["KBx"]}), "no component or program is named `KBx`"),
         (json!({"name": "a", "allowedHosts": ["github.com."]}), "`github.com.` is not"),

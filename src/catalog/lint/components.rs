@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::component::{Component, Confidence, Pin, Release};
+use crate::model::component::{Component, Confidence, Pin, Release, Signature, SignatureKind};
 
 use super::Report;
 use super::lines::check_ranges;
@@ -14,6 +14,15 @@ pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Co
     lint_shared_digests(report, path, component);
     lint_invented_digests(report, path, component);
     lint_overlapping_releases(report, path, &component.releases);
+    for release in &component.releases {
+        for signature in &release.signatures {
+            if let Some(missing) = find_missing_part(signature, release) {
+                let message =
+                    format!("{}: the signature {} lacks {missing}", release.versions, signature.url);
+                report.add_error("signature-incomplete", path, message);
+            }
+        }
+    }
     lint_choices(report, path, component);
     for pin in &component.pins {
         let published = component.releases.iter().any(|release| release.versions.contains(&pin.version));
@@ -74,6 +83,36 @@ fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Compon
                 report.add_error("invented-digest", path, message);
             }
         }
+    }
+}
+
+/// What a declared signature needs, so that it can hold: each download asks for it.
+fn find_missing_part(signature: &Signature, release: &Release) -> Option<&'static str> {
+    use SignatureKind::{CosignKey, CosignKeyOverChecksums, CosignKeyless, GithubAttestation, Minisign};
+    use SignatureKind::{MinisignOverChecksums, Openpgp, OpenpgpOverChecksums, SigstoreBundle};
+    let identity = signature.identity.as_deref().unwrap_or_default();
+    let signed = !identity.is_empty() && signature.issuer.is_some();
+    if signature.kind.signs_checksums() && release.checksums.is_empty() {
+        return Some("the checksum file that it is over (`checksums`)");
+    }
+    match signature.kind {
+        CosignKeyless if signature.certificate_url.is_none() => Some("`certificateUrl`"),
+        CosignKeyless | GithubAttestation if !signed => Some("`identity` and `issuer`"),
+        SigstoreBundle if !signed && signature.key.is_none() => Some("`identity` and `issuer`, or `key`"),
+        // The tag is what says the version.
+        GithubAttestation if !identity.contains("{version}") => Some("`{version}` in `identity`"),
+        Openpgp | OpenpgpOverChecksums if identity.is_empty() => Some("`identity`, the key's fingerprint"),
+        Openpgp
+        | OpenpgpOverChecksums
+        | CosignKey
+        | CosignKeyOverChecksums
+        | Minisign
+        | MinisignOverChecksums
+            if signature.key.is_none() =>
+        {
+            Some("`key`")
+        }
+        _ => None,
     }
 }
 

@@ -32,8 +32,12 @@ pub struct HttpError {
 }
 
 impl Classify for HttpError {
+    /// A proxy or certificate file that cannot be used is a wrong value.
     fn class(&self) -> ErrorClass {
-        ErrorClass::Fetch
+        match self.code {
+            "bad-proxy" | "bad-ca-file" => ErrorClass::Selection,
+            _ => ErrorClass::Fetch,
+        }
     }
 
     fn remedies(&self) -> Vec<String> {
@@ -65,6 +69,11 @@ impl HttpError {
                 "behind a proxy, set HTTPS_PROXY or `--proxy URL`; `--mirror URL` asks a mirror"
             }
             "forbidden" => "an override's `headers` send credentials that are in environment variables",
+            "rate-limit" => {
+                "try again later, or send a token, which has a higher limit: `headers` of an override for this host, \
+                 and `--allow-header-env`"
+            }
+            "bad-proxy" => "name an HTTP or HTTPS proxy: `HTTPS_PROXY=http://HOST:PORT`, or `--proxy URL`",
             "host-not-allowed" => {
                 "add the host to the policy, or serve the file from your own host: `--mirror URL` or an override"
             }
@@ -99,6 +108,12 @@ impl HttpError {
         if all.contains("dns") || all.contains("lookup address") {
             return Self::new("dns", url, format!("the host name cannot be resolved: {told}"));
         }
+        // Only the environment names proxies of other schemes: flags and definitions are checked when they are read.
+        if let Some(scheme) = told.strip_prefix("unsupported scheme ") {
+            let message =
+                format!("the proxy of the environment has the scheme `{scheme}`, which is not supported");
+            return Self::new("bad-proxy", url, message);
+        }
         let code = match () {
             () if error.is_timeout() => "timeout",
             () if error.is_connect() => "connect",
@@ -109,6 +124,12 @@ impl HttpError {
     }
 
     pub(super) fn from_status(url: &str, status: StatusCode, headers: &HeaderMap) -> Self {
+        // GitHub's API says so (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api).
+        let left = headers.get("x-ratelimit-remaining").and_then(|left| left.to_str().ok());
+        if matches!(status.as_u16(), 403 | 429) && left.map(str::trim) == Some("0") {
+            let message = format!("the server answers {status}: its limit of requests is reached for now");
+            return Self::new("rate-limit", url, message);
+        }
         let code = match status.as_u16() {
             401 | 403 => "forbidden",
             404 => "not-found",
@@ -144,6 +165,23 @@ pub fn parse_retry_after(text: &str, now: SystemTime) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_of_requests_is_no_refusal() {
+        let mut headers = HeaderMap::new();
+        let from = |status, headers: &HeaderMap| {
+            HttpError::from_status("https://api.github.com/repos", status, headers)
+        };
+        for (left, code) in [("0", "rate-limit"), ("59", "forbidden")] {
+            headers.insert("x-ratelimit-remaining", left.parse().expect("header"));
+            assert_eq!(from(StatusCode::FORBIDDEN, &headers).code, code);
+        }
+        headers.insert("x-ratelimit-remaining", "0".parse().expect("header"));
+        let error = from(StatusCode::TOO_MANY_REQUESTS, &headers);
+        assert_eq!((error.code, error.retry), ("rate-limit", Retry::Never));
+        assert!(error.hint().expect("hint").contains("--allow-header-env"));
+        assert_eq!(from(StatusCode::NOT_FOUND, &headers).code, "not-found");
+    }
 
     #[test]
     fn servers_say_when_to_come_again() {
