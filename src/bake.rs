@@ -17,7 +17,7 @@ use crate::io::exec::{self, ExecError, Outcome, Run};
 use crate::io::fs::{self, FileError};
 use crate::model::choice::OnError;
 use crate::model::plan::Plan;
-use crate::model::secret::{Masker, Secret};
+use crate::model::secret::{self, Masker, Secret};
 use crate::model::variable::{PACKER_TEMPLATE, Variable};
 use crate::ui::Printer;
 
@@ -46,6 +46,8 @@ pub enum BakeError {
     MissingVariables(Vec<String>),
     #[error("{} contains `{PACKER_TEMPLATE}`, which Packer's plugins take for a template", .0.join(", "))]
     Template(Vec<String>),
+    #[error("{} is shorter than {} characters, and no output could be masked", .0.join(", "), secret::SHORTEST)]
+    ShortSecret(Vec<String>),
     #[error("the check report of the baked machine cannot be read: {0}")]
     Report(String),
     #[error("checks of the baked machine failed:{}", .0.iter().map(|line| format!("\n  {line}")).collect::<String>())]
@@ -71,7 +73,7 @@ impl Classify for BakeError {
             | Self::NoImage { .. }
             | Self::Convert { .. }
             | Self::Report(_) => ErrorClass::Packer,
-            Self::MissingVariables(_) | Self::Template(_) => ErrorClass::Selection,
+            Self::MissingVariables(_) | Self::Template(_) | Self::ShortSecret(_) => ErrorClass::Selection,
         }
     }
 
@@ -83,6 +85,7 @@ impl Classify for BakeError {
             ],
             Self::Failed { log, .. } => vec![format!("see {} for the whole output", log.display())],
             Self::MissingVariables(_) => vec!["run `imagegen plan` to see how to set each of them".to_owned()],
+            Self::ShortSecret(_) => vec!["choose a longer secret".to_owned()],
             Self::Template(_) => vec!["choose another value: the plugin would use another one than you set".to_owned()],
             Self::Checks(_) => vec!["see check-report.json in the workspace for every difference".to_owned()],
             _ => Vec::new(),
@@ -152,6 +155,7 @@ impl Bake<'_> {
         mask_variables(plan, self.environment);
         let mut environment = build_environment(plan, self.environment, self.tools.plugins.as_deref());
         refuse_templates(&environment)?;
+        refuse_short_secrets(plan, &environment)?;
         environment.extend(media.list_variables());
         if let Some(artifacts) = &artifacts {
             environment.insert(media::VARIABLE.to_owned(), artifacts.path().as_os_str().to_owned());
@@ -244,6 +248,19 @@ fn refuse_templates(environment: &Environment) -> Result<(), BakeError> {
     };
     let names: Vec<String> = environment.iter().filter(is_template).map(|(name, _)| name.clone()).collect();
     if names.is_empty() { Ok(()) } else { Err(BakeError::Template(names)) }
+}
+
+/// Secrets that are parts of ordinary words.
+fn refuse_short_secrets(plan: &Plan, environment: &Environment) -> Result<(), BakeError> {
+    let sensitive =
+        plan.target.variables.iter().filter(|variable| variable.sensitive).map(Variable::packer_name);
+    let is_short = |name: &String| {
+        environment
+            .get(name)
+            .is_some_and(|value| value.as_encoded_bytes().trim_ascii().len() < secret::SHORTEST)
+    };
+    let names: Vec<String> = sensitive.filter(is_short).collect();
+    if names.is_empty() { Ok(()) } else { Err(BakeError::ShortSecret(names)) }
 }
 
 /// Variables by which a builder would choose for itself, for example how it signs in.

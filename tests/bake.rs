@@ -120,6 +120,28 @@ fn secrets_that_a_plugin_would_change_are_refused() {
 }
 
 #[test]
+fn secrets_that_cannot_be_masked_are_refused() {
+    let id = "00000000-0000-0000-0000-000000000001";
+    for secret in ["x", "abc", " abc\n"] {
+        let test =
+            with_packer("echo started; exit 1").env("ARM_CLIENT_SECRET", secret).env("ARM_CLIENT_ID", id);
+        let test = test.env("ARM_SUBSCRIPTION_ID", id).args(["--var", "auth=client_secret"]);
+        let ran = test.fails(3, &["PKR_VAR_client_secret is shorter than 4 characters"]);
+        assert!(!ran.stderr.contains("started") && !test.exists("o/packer.log"), "{}", ran.stderr);
+    }
+}
+
+/// What a guest prints ends up in Packer's output, whatever the length of its lines.
+#[test]
+fn lines_without_end_are_cut() {
+    let test = with_packer("head -c 200000 /dev/zero | tr '\\0' 'x'; exit 1");
+    test.fails(7, &["packer init failed with exit code 1"]);
+    let log = test.text("o/packer.log");
+    assert!(log.lines().count() > 10 && log.lines().all(|line| line.len() <= 16 << 10));
+    assert_eq!(log.bytes().filter(|byte| *byte == b'x').count(), 200_000);
+}
+
+#[test]
 fn failed_checks_have_their_own_exit_code() {
     let report = r#"{"schema": "imagegen.dev/check-report/v1", "passed": false, "checked": 2, "failed": 1, "resources": [
         {"name": "kubernetes/kubelet", "result": "drifted", "differences": [{"property": "startType", "expected": "manual", "actual": "disabled"}]},

@@ -229,3 +229,37 @@ fn a_store_is_swept_of_its_own_files_alone() {
         assert_eq!(test.text(name), "mine", "{name}");
     }
 }
+
+/// `--out` names one file by mistake: the input itself, or something of the user's.
+#[test]
+fn a_file_of_another_kind_is_not_overwritten() {
+    let plan = "--target host --k8s 1.20.0 --host-access services";
+    let test = Test::new().file("token", "abcdef.0123456789abcdef\n").file("notes", "mine").file("empty", "");
+    let test = test.stocked(&format!("plan {plan}"));
+    let stores = "--offline --store store --overrides overrides.json";
+    let run = |line: String| {
+        let mut command = Test::new().line(&line).command();
+        let output = command.current_dir(&test.folder).output().expect("starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(run(format!("lock {plan} {stores}")).0, Some(0));
+    let hash = format!("sha256:{}", "a".repeat(64));
+    let join =
+        format!("join-data --k8s 1.36.4 --endpoint a.example:6443 --ca-cert-hash {hash} --token-file token");
+    let bundle = "bundle create --offline --store store";
+    for (line, kind) in [(bundle, "a bundle"), (join.as_str(), "data of a join")] {
+        for name in ["imagegen.lock.json", "overrides.json", "token", "notes"] {
+            let before = test.read(name);
+            let (code, said) = run(format!("{line} --out {name}"));
+            assert_eq!(code, Some(3), "{line} {name}: {said}");
+            assert!(said.contains(&format!("{name} is not {kind}: it is not overwritten")), "{said}");
+            assert_eq!(test.read(name), before);
+        }
+    }
+    for form in ["kubeadm", "cloud-config", "ps1", "mime", "cloud-config"] {
+        assert_eq!(run(format!("{join} --as {form} --out empty")).0, Some(0), "{form}");
+    }
+    for _ in 0..2 {
+        assert_eq!(run(format!("{bundle} --out node.zip")).0, Some(0));
+    }
+}

@@ -7,6 +7,7 @@ use crate::carry::{Contents, Unpacked, pack_bundle, unpack_bundle};
 use crate::cli::{BundleArgs, BundleWhat, SourceArgs};
 use crate::diagnostic::Result;
 use crate::inspect::Review;
+use crate::io::fs;
 use crate::selection::{NamedPolicy, check_lock_path, read_sources, write_lockfile};
 use crate::ui::Printer;
 
@@ -16,6 +17,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
         BundleWhat::Create { out, lock, images, scripts, waive, policy, network } => {
             let policy = NamedPolicy { waivers: waive, ..policy.into() };
             let contents = Contents { lock, images, scripts, policy, network };
+            fs::check_overwrite(out, "a bundle", &["PK\u{3}\u{4}"])?;
             let (index, artifacts) = pack_bundle(out, contents, trees, printer)?;
             print_bundle(out, &index, artifacts, None, printer)
         }

@@ -24,6 +24,15 @@ pub struct JoinOutput {
     pub file: Option<String>,
 }
 
+/// How the forms of the data begin.
+const BEGINNINGS: &[&str] = &[
+    "apiVersion: \"kubeadm.k8s.io/",
+    "#cloud-config\n",
+    "#ps1_sysnative\n",
+    "Content-Type: multipart/mixed; boundary=\"imagegen-",
+    "# Where Cluster API puts",
+];
+
 pub(super) fn run_join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources, Some(args.into()))?;
     let secrets = read_secrets(args)?;
@@ -59,6 +68,7 @@ pub(super) fn run_join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: 
         output.content = Some(data.content.clone());
         return printer.print_secret_result(&output, || data.content);
     };
+    fs::check_overwrite(path, "data of a join", BEGINNINGS)?;
     fs::write_secret(path, data.content.as_bytes())?;
     output.file = Some(path.display().to_string());
     printer.print_result(&output, || {

@@ -8,7 +8,7 @@ use rustls_pki_types::UnixTime;
 use serde::Serialize;
 
 use crate::cli::{ScriptsArgs, ScriptsWhat, SourceArgs};
-use crate::diagnostic::Result;
+use crate::diagnostic::{InputError, Result};
 use crate::embedded::{Tree, sha256_hex};
 use crate::io::{clock, fs};
 use crate::scripts::{
@@ -37,6 +37,12 @@ pub(super) fn run_scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Pr
             print_files(out, files, printer)
         }
         ScriptsWhat::Sign { folder, key, certificate, passphrase_env, timestamp, root, changed, policy } => {
+            if let Some(url) = timestamp.as_ref().filter(|url| url.has_secret()) {
+                let message = format!("--timestamp: `{url}` has a query that may be a secret");
+                let remedy =
+                    "other users of this machine see the arguments of the signer: use a URL without it";
+                return Err(InputError::new(message, remedy).into());
+            }
             let demanded = read_policy(policy.into())?;
             let exported = read_exported(folder)?;
             // What carries your signature runs as administrator on every node.

@@ -9,8 +9,13 @@ use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, SyncSender};
 use std::thread;
+
+/// Longest line of a program that is read as one; the rest follows as further lines.
+const LONGEST_LINE: u64 = 16 << 10;
+/// Lines that wait to be shown: a program that prints more waits, too.
+const MOST_WAITING: usize = 256;
 
 /// A program to run.
 #[derive(Debug, Clone)]
@@ -68,7 +73,7 @@ enum Event {
 /// The program cannot be started.
 pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<Outcome, ExecError> {
     let failed = |source| ExecError { program: run.program.clone(), source };
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(MOST_WAITING);
     let signals = signals::forward(&sender).map_err(failed)?;
     let mut child = spawn_child(run).map_err(failed)?;
     if let (Some(bytes), Some(mut pipe)) = (&run.input, child.stdin.take()) {
@@ -124,13 +129,13 @@ fn spawn_child(run: &Run) -> io::Result<Child> {
     command.spawn()
 }
 
-fn read_lines(stream: Stream, pipe: Option<impl Read + Send + 'static>, sender: &Sender<Event>) -> u32 {
+fn read_lines(stream: Stream, pipe: Option<impl Read + Send + 'static>, sender: &SyncSender<Event>) -> u32 {
     let Some(pipe) = pipe else { return 0 };
     let sender = sender.clone();
     thread::spawn(move || {
         let mut reader = BufReader::new(pipe);
         let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        while reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
             let text = String::from_utf8_lossy(&line).trim_end().to_owned();
             line.clear();
             if sender.send(Event::Line(stream, text)).is_err() {
@@ -147,7 +152,7 @@ fn read_lines(stream: Stream, pipe: Option<impl Read + Send + 'static>, sender: 
 mod signals {
     use std::io;
     use std::process::Child;
-    use std::sync::mpsc::Sender;
+    use std::sync::mpsc::SyncSender;
     use std::thread;
 
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -164,7 +169,7 @@ mod signals {
         }
     }
 
-    pub(super) fn forward(sender: &Sender<Event>) -> io::Result<Forwarding> {
+    pub(super) fn forward(sender: &SyncSender<Event>) -> io::Result<Forwarding> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let handle = signals.handle();
         let sender = sender.clone();
@@ -199,7 +204,7 @@ mod signals {
     use std::io;
     use std::process::Child;
     use std::sync::Arc;
-    use std::sync::mpsc::Sender;
+    use std::sync::mpsc::SyncSender;
     use std::thread;
 
     use tokio::runtime::Builder;
@@ -215,7 +220,7 @@ mod signals {
         }
     }
 
-    pub(super) fn forward(sender: &Sender<Event>) -> io::Result<Forwarding> {
+    pub(super) fn forward(sender: &SyncSender<Event>) -> io::Result<Forwarding> {
         let runtime = Builder::new_current_thread().build()?;
         let closed = Arc::new(Notify::new());
         let (sender, until) = (sender.clone(), Arc::clone(&closed));

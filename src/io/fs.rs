@@ -22,7 +22,7 @@ pub use scratch::Scratch;
 pub use space::{can_write, free};
 pub use sums::{DigestSet, Digests, Sums, digest_file, digest_file_with, digest_stream, read_pieces};
 pub(in crate::io) use write::create_temporary;
-pub use write::{Log, write_file, write_program_with, write_secret, write_with};
+pub use write::{Log, check_overwrite, write_file, write_program_with, write_secret, write_with};
 
 /// Characters of a path in a message.
 const LONGEST_SHOWN: usize = 300;

@@ -14,6 +14,7 @@ use std::sync::{PoisonError, RwLock};
 
 use zeroize::Zeroizing;
 
+pub use forms::SHORTEST;
 pub use mask::{Masker, mask_text};
 
 use mask::Known;

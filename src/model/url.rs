@@ -83,9 +83,9 @@ fn is_secret_parameter(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_random = |value: &str| {
         value.len() >= 24
+            && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-%~".contains(&byte))
             && value.bytes().any(|byte| byte.is_ascii_digit())
             && value.bytes().any(|byte| byte.is_ascii_alphabetic())
-            && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-%~".contains(&byte))
     };
     name.starts_with("x-amz-")
         || name.starts_with("x-goog-")
@@ -283,34 +283,66 @@ pub fn strip_value(value: &serde_json::Value) -> serde_json::Value {
     url.map_or_else(|| value.clone(), |url| url.public_url().into())
 }
 
+/// Characters at which a URL in a text ends.
+fn ends_url(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '<' | '>' | '`')
+}
+
+/// Pieces of a text between the characters that end one, each with its place. Every character is looked at once: the
+/// text may be what a machine printed, of any length.
+fn split_at(text: &str, ends: impl Fn(char) -> bool) -> impl Iterator<Item = (usize, &str)> {
+    let mut start = 0;
+    text.split_inclusive(ends).map(move |piece| {
+        let at = start;
+        start += piece.len();
+        (at, piece)
+    })
+}
+
 /// The bytes of a text that are the user of a URL, or the value of a secret parameter.
 #[must_use]
 pub fn find_secret_parts(text: &str) -> Vec<Range<usize>> {
-    let ends = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '<' | '>' | '`');
     let mut parts = Vec::new();
+    for (at, piece) in split_at(text, ends_url).filter(|(_, piece)| piece.contains("://")) {
+        find_users(piece, |user| parts.push(at + user.start..at + user.end));
+    }
+    let mut opened = false;
+    for (at, piece) in split_at(text, |c| ends_url(c) || matches!(c, '&' | '#' | ';')) {
+        let piece_end = piece.trim_end_matches(|c| ends_url(c) || matches!(c, '&' | '#' | ';')).len();
+        let first = Some(0).filter(|_| opened);
+        let starts = first.into_iter().chain(piece.match_indices('?').map(|(mark, _)| mark + 1));
+        for start in starts.filter(|start| *start < piece_end) {
+            let value = find_secret_value(&piece[start..piece_end]);
+            parts.extend(value.map(|length| at + start + length..at + piece_end));
+        }
+        opened = piece.ends_with(['&', ';']);
+    }
+    parts
+}
+
+/// Users of the URLs in a text without blanks.
+fn find_users(text: &str, mut found: impl FnMut(Range<usize>)) {
+    let last = text.rfind('@');
     for (at, _) in text.match_indices("://") {
-        let url = &text[at + 3..];
-        let url = &url[..url.find(ends).unwrap_or(url.len())];
-        let authority = split_authority(url);
+        let start = at + 3;
+        let authority = text[start..].split(['/', '?', '#']).next().unwrap_or_default();
         // A password with `/` in it: what looks like a port is no number.
         let is_cut = authority.rsplit_once(':').is_some_and(|(host, port)| {
             !host.contains('[') && port.bytes().any(|byte| !byte.is_ascii_digit())
         });
-        if let Some(user) = if is_cut { url.rfind('@') } else { authority.rfind('@') } {
-            parts.push(at + 3..at + 3 + user);
+        let end = if is_cut { last } else { authority.rfind('@').map(|user| start + user) };
+        if let Some(end) = end.filter(|end| *end > start) {
+            found(start..end);
         }
     }
-    for (at, _) in text.match_indices(['?', '&', ';']) {
-        let Some((name, value)) = text[at + 1..].split_once('=') else { continue };
-        let value = &value[..value.find(|c| ends(c) || matches!(c, '&' | '#' | ';')).unwrap_or(value.len())];
-        let is_name =
-            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b));
-        if is_name && !value.is_empty() && is_secret_parameter(name, value) {
-            let start = at + 1 + name.len() + 1;
-            parts.push(start..start + value.len());
-        }
-    }
-    parts
+}
+
+/// Where the value of a secret parameter begins in `name=value`.
+fn find_secret_value(parameter: &str) -> Option<usize> {
+    let is_known = |b: &u8| b.is_ascii_alphanumeric() || b"._-[]".contains(b);
+    let length = parameter.bytes().take_while(is_known).count();
+    let value = parameter[length..].strip_prefix('=').filter(|value| !value.is_empty() && length > 0)?;
+    is_secret_parameter(&parameter[..length], value).then_some(length + 1)
 }
 
 /// Host of a URL, without port, as the HTTP client reads it. Empty for a text that is not a URL.

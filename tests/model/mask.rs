@@ -32,6 +32,13 @@ fn encode_html(text: &str) -> String {
         .collect()
 }
 
+fn encode_base32(bytes: &[u8]) -> String {
+    let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
+    let digit = |five: &[u8]| usize::from_str_radix(std::str::from_utf8(five).unwrap(), 2).unwrap();
+    let digits = bits.as_bytes().chunks_exact(5).map(digit);
+    digits.map(|digit| char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[digit])).collect()
+}
+
 fn encode_json(text: &str) -> String {
     serde_json::to_string(text).unwrap().trim_matches('"').to_owned()
 }
@@ -49,6 +56,9 @@ fn forms(secret: &str) -> Vec<String> {
         encode_html(secret),
         secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;"),
         secret.replace('\'', "''"),
+        secret.replace('\'', "'\\''"),
+        secret.chars().map(|c| if "`\"$".contains(c) { format!("`{c}") } else { c.to_string() }).collect(),
+        bytes.iter().map(|byte| format!("\\{byte:03o}")).collect(),
         hex::encode(bytes),
         hex::encode_upper(bytes),
         hex::encode_upper(bytes)
@@ -64,6 +74,8 @@ fn forms(secret: &str) -> Vec<String> {
         forms.push(STANDARD.encode(&inside));
         forms.push(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&inside));
         forms.push(STANDARD.encode(wide(&inside)));
+        forms.push(STANDARD.encode(STANDARD.encode(&inside)));
+        forms.push(encode_base32(inside.as_bytes()));
     }
     forms
 }

@@ -172,3 +172,16 @@ fn paths_are_decoded_as_servers_do() {
         assert_eq!(decode_path(path).as_deref(), expected, "{path}");
     }
 }
+
+/// A guest or a server may print anything, of any length: each character is looked at a few times.
+#[test]
+fn texts_of_any_length_are_searched_once() {
+    let started = std::time::Instant::now();
+    for piece in ["://", ";", "?", "&a=b", "?a=", "x@://", ":/://x:y", "?sig=", ";a", "://a:b"] {
+        let text = piece.repeat(300_000);
+        let parts = find_secret_parts(&text);
+        assert!(parts.iter().all(|part| part.end <= text.len()), "{piece}");
+    }
+    // Looking from each place to the end would take hours.
+    assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
+}

@@ -6,12 +6,45 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
 use super::folder::{Folder, Kind};
 use super::{FileError, file_error, remove_if_exists};
+use crate::diagnostic::{Classify, ErrorClass};
+
+/// A file of another kind than what is to be written over it.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is not {what}: it is not overwritten", .path.display())]
+pub struct OverwriteError {
+    path: PathBuf,
+    what: &'static str,
+}
+
+impl Classify for OverwriteError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        vec!["choose another path".to_owned()]
+    }
+}
+
+/// Before something is written: only a file that begins like it is replaced, so that a path that was mistaken takes
+/// nothing away. The writer itself refuses what is no regular file.
+///
+/// # Errors
+/// Something else lies there.
+pub fn check_overwrite(path: &Path, what: &'static str, beginnings: &[&str]) -> Result<(), OverwriteError> {
+    let there =
+        if super::is_file(path) { super::read_head(path, 64).unwrap_or_default() } else { Vec::new() };
+    if there.is_empty() || beginnings.iter().any(|beginning| there.starts_with(beginning.as_bytes())) {
+        return Ok(());
+    }
+    Err(OverwriteError { path: path.to_owned(), what })
+}
 
 /// Writes a file whole or not at all.
 ///

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::is_secret_name;
 
 /// Shorter values are not masked: they are parts of ordinary words.
-pub(super) const SHORTEST: usize = 4;
+pub const SHORTEST: usize = 4;
 /// Shorter lines and encoded forms are not.
 const SHORTEST_PART: usize = 6;
 
@@ -62,12 +62,27 @@ fn collect_fields(name: &str, json: &Value, parts: &mut Vec<Vec<u8>>) {
 
 fn add_encodings(bytes: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
     let hex = hex::encode(bytes);
+    // Hexadecimal in two cases, then base64.
     let mut found = vec![hex.to_uppercase().into_bytes(), hex.into_bytes()];
     for before in 0..3 {
         found.push(encode_inside(&STANDARD, bytes, before));
         found.push(encode_inside(&URL_SAFE, bytes, before));
     }
+    // Documents in base64 hold values in base64: user-data, secrets of Kubernetes.
+    let twice =
+        found[2..].iter().flat_map(|form| (0..3).map(move |before| encode_inside(&STANDARD, form, before)));
+    found.extend(twice.collect::<Vec<_>>());
+    found.extend((0..5).map(|before| encode_base32(bytes, before)));
     forms.extend(found.into_iter().filter(|form| form.len() >= SHORTEST_PART));
+}
+
+/// As [`encode_inside`], of RFC 4648's base32.
+fn encode_base32(bytes: &[u8], before: usize) -> Vec<u8> {
+    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let (first, last) = ((before * 8).div_ceil(5), (before + bytes.len()) * 8 / 5);
+    let bit = |at: usize| bytes.get(at / 8 - before).is_some_and(|byte| byte >> (7 - at % 8) & 1 == 1);
+    let digit = |at: usize| (5 * at..5 * at + 5).fold(0, |digit, at| 2 * digit + usize::from(bit(at)));
+    (first..last).map(|at| ALPHABET[digit(at)]).collect()
 }
 
 /// The characters of base64 that these bytes alone decide, where `before` bytes (modulo 3) stand in front.

@@ -17,9 +17,9 @@ pub(super) struct View {
     pub places: Vec<Place>,
 }
 
-/// Characters that begin an escape: of URLs, of JSON, of HTML and XML, of PowerShell, and all of them. In forms, `+`
+/// Characters that begin an escape: of URLs, of JSON and C, of HTML and XML, of PowerShell and shells, and all of them. In forms, `+`
 /// is a blank. A value may hold what reads as an escape of another kind, so each is undone by itself, too.
-const ESCAPES: &[&[u8]] = &[b"%", b"%+", b"\\", b"&", b"_'\"", b"%\\&_'\""];
+const ESCAPES: &[&[u8]] = &[b"%", b"%+", b"\\", b"&", b"`", b"_'\"", b"%\\&`_'\""];
 
 /// Every way to read the lines as one text.
 pub(super) fn list_views(lines: &[&str]) -> Vec<View> {
@@ -101,14 +101,16 @@ fn decode_escape(rest: &[u8]) -> Option<(usize, Vec<u8>)> {
     match rest {
         [b'+', ..] => Some((1, Vec::new())),
         [b'%', high, low, ..] => Some((3, vec![u8::try_from(parse_hex(&[*high, *low])?).ok()?])),
+        [b'\'', b'\\', b'\'', b'\'', ..] => Some((4, vec![b'\''])),
         [b'\'', b'\'', ..] | [b'"', b'"', ..] => Some((2, vec![rest[0]])),
+        [b'\\', digits @ ..] if parse_octal(digits).is_some() => Some((4, vec![parse_octal(digits)?])),
         [b'_', b'x', digits @ ..] if digits.get(4) == Some(&b'_') => {
             Some((7, encode_char(parse_hex(&digits[..4])?)?))
         }
         [b'\\', b'u', digits @ ..] => decode_unicode(digits),
         [b'\\', b'x', high, low, ..] => Some((4, encode_char(parse_hex(&[*high, *low])?)?)),
-        [b'\\', b'n' | b'r' | b't' | b'b' | b'f', ..] => Some((2, Vec::new())),
-        [b'\\', escaped, ..] => Some((2, vec![*escaped])),
+        [b'\\' | b'`', b'n' | b'r' | b't' | b'b' | b'f', ..] => Some((2, Vec::new())),
+        [b'\\' | b'`', escaped, ..] => Some((2, vec![*escaped])),
         [b'&', ..] => decode_entity(rest),
         _ => None,
     }
@@ -145,6 +147,12 @@ fn decode_entity(rest: &[u8]) -> Option<(usize, Vec<u8>)> {
 
 fn encode_char(code: u32) -> Option<Vec<u8>> {
     Some(char::from_u32(code)?.to_string().into_bytes())
+}
+
+/// Three digits, as `printf` and C write a byte.
+fn parse_octal(digits: &[u8]) -> Option<u8> {
+    let [high @ b'0'..=b'3', middle @ b'0'..=b'7', low @ b'0'..=b'7', ..] = digits else { return None };
+    Some(64 * (high - b'0') + 8 * (middle - b'0') + (low - b'0'))
 }
 
 fn parse_hex(digits: &[u8]) -> Option<u32> {
