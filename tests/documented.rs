@@ -139,7 +139,7 @@ fn prepare_folder() -> Test {
         .file("kube-log-runner.exe", "stand-in")
         .file("setup.msi", "stand-in")
         .file("tools.zip", "stand-in")
-        .file("node.zip", "stand-in")
+        .file("node.zip", "PK\u{3}\u{4}stand-in")
         .file("win.iso", "stand-in")
         .file("windows.iso", "stand-in")
         .file("token", "abcdef.0123456789abcdef\n");

@@ -82,6 +82,9 @@ impl View {
         let mut at = 0;
         while at < self.bytes.len() {
             let rest = &self.bytes[at..];
+            if escapes.contains(&b'\\') && is_cut_octal(rest) {
+                break;
+            }
             let decoded = if escapes.contains(&rest[0]) { decode_escape(rest) } else { None };
             let (length, decoded) = decoded.unwrap_or_else(|| (1, vec![rest[0]]));
             let (first, last) = (self.places[at], self.places[at + length - 1]);
@@ -153,6 +156,11 @@ fn encode_char(code: u32) -> Option<Vec<u8>> {
 fn parse_octal(digits: &[u8]) -> Option<u8> {
     let [high @ b'0'..=b'3', middle @ b'0'..=b'7', low @ b'0'..=b'7', ..] = digits else { return None };
     Some(64 * (high - b'0') + 8 * (middle - b'0') + (low - b'0'))
+}
+
+/// An escape whose end is in the next line.
+fn is_cut_octal(rest: &[u8]) -> bool {
+    rest.len() < 4 && rest[0] == b'\\' && rest[1..].iter().all(|digit| (b'0'..=b'7').contains(digit))
 }
 
 fn parse_hex(digits: &[u8]) -> Option<u32> {
