@@ -5,7 +5,7 @@ Applies resources with the real engine on a real Windows, breaks each, repairs e
 .DESCRIPTION
 For an ordinary Windows machine, elevated. It makes a folder, files, registry values, variables, a service that is
 never started, a task, a firewall rule, a link, a certificate and, under Windows PowerShell, an account. It removes
-all of them at the end. Nothing is downloaded: the files come with the plan.
+all of them at the end. The files come with the plan, but for one of a server that it starts on loopback.
 Exit codes: 0 everything is as expected, 1 something is not.
 
 .PARAMETER Provisioners
@@ -73,9 +73,9 @@ function New-Resource {
     }
 }
 
-# The plan of some resources beside the engine.
+# The plan of some resources beside the engine. Without hosts it allows every host.
 function Write-Plan {
-    param([object[]] $Resources)
+    param([object[]] $Resources, [string[]] $Hosts = @())
     $scripts = [ordered]@{}
     foreach ($folder in 'engine', 'node', 'resources') {
         foreach ($script in Get-ChildItem -Path "$script:Root\$folder\*.ps*1") {
@@ -85,6 +85,7 @@ function Write-Plan {
     $plan = [ordered]@{ schema = 'imagegen.dev/guest-plan/v1'; target = 'host'; windows = 'real' }
     $plan.kubernetes = '1.36.0'
     $plan.scripts = $scripts
+    if ($Hosts.Count -gt 0) { $plan.allowedHosts = @($Hosts) }
     $plan.resources = @($Resources)
     Write-Text -Path "$script:Root\guest-plan.json" -Text (ConvertTo-Json -InputObject $plan -Depth 8)
 }
@@ -289,6 +290,60 @@ function Test-Failure {
     Assert-That -Name 'the reason is kept' -Holds $kept.Contains('for this reason') -Detail $kept
 }
 
+# A server on loopback: /there gives a text, and /NAME leads to it by the host NAME.
+function Start-Server {
+    param([int] $Port)
+    $listener = New-Object -TypeName Net.HttpListener
+    foreach ($name in '127.0.0.1', 'localhost') { $listener.Prefixes.Add("http://${name}:$Port/") }
+    $listener.Start()
+    $server = [PowerShell]::Create().AddScript({
+        param($listener, $port)
+        while ($true) {
+            $context = $listener.GetContext()
+            $name = $context.Request.Url.AbsolutePath.Trim('/')
+            if ($name -eq 'there') {
+                $bytes = [Text.Encoding]::UTF8.GetBytes('bytes behind a redirect')
+                $context.Response.ContentLength64 = $bytes.Length
+                $context.Response.OutputStream.Write($bytes, 0, $bytes.Length)
+            } else {
+                $context.Response.Redirect("http://${name}:$port/there")
+            }
+            $context.Response.Close()
+        }
+    }).AddArgument($listener).AddArgument($Port)
+    $null = $server.BeginInvoke()
+    $listener
+}
+
+# The real curl.exe tells of redirects; the engine goes to hosts of the plan alone.
+function Test-Redirect {
+    $probe = New-Object -TypeName Net.Sockets.TcpListener -ArgumentList ([Net.IPAddress]::Loopback), 0
+    $probe.Start()
+    $port = $probe.LocalEndpoint.Port
+    $null = $probe.Stop()
+    $path = "$script:Work\d.bin"
+    Write-Text -Path "$script:Root\expected" -Text 'bytes behind a redirect'
+    $file = @{ path = $path; algorithm = 'sha256'; digest = (Get-FileDigest -Path "$script:Root\expected") }
+    $listener = Start-Server -Port $port
+    try {
+        foreach ($name in '127.0.0.1', 'localhost') {
+            $file.url = "http://127.0.0.1:$port/$name"
+            $resource = New-Resource -Name 'redirected' -Type 'artifact' -Properties $file
+            Write-Plan -Resources @($resource) -Hosts '127.0.0.1'
+            $run = Invoke-Engine -Mode 'apply'
+            $holds = $run.code -eq 0 -and [IO.File]::Exists($path)
+            if ($name -eq 'localhost') {
+                $text = 'redirects to localhost, which allowedHosts of the plan does not allow'
+                $holds = $run.code -eq 1 -and $run.text.Contains($text) -and -not [IO.File]::Exists($path)
+            }
+            Assert-That -Name "a redirect to $name" -Holds $holds -Detail $run.text
+            [IO.File]::Delete($path)
+        }
+    } finally {
+        $listener.Stop()
+    }
+}
+
 # What was made goes, in the opposite order.
 function Remove-Everything {
     param([object[]] $Cases)
@@ -319,6 +374,7 @@ try {
     Test-Life -Cases $cases
     Test-Start
     Test-Failure -Cases $cases
+    Test-Redirect
     Remove-Everything -Cases $cases
     Invoke-Registry -Arguments @('delete', 'HKLM\SOFTWARE\imagegen-real', '/f')
 } finally {
