@@ -25,35 +25,32 @@ pub use token::Token;
 pub use userdata::Places;
 
 /// Input of the join data, without secrets: `imagegen join-data --from FILE`, or the flags.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"endpoint\": \"api.example.com:6443\"}`")]
 pub struct JoinInput {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// `HOST:PORT` of the cluster's API server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
     /// `sha256:…` over the public key of the cluster's CA. One of them has to fit.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub ca_cert_hashes: Vec<String>,
     /// Name of the node, where it is not the machine's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// `KEY=VALUE`
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub labels: Vec<String>,
     /// `KEY[=VALUE]:EFFECT`
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub taints: Vec<String>,
     /// `NAME=VALUE`, without leading dashes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub kubelet_args: Vec<String>,
     /// Checks of kubeadm that may fail.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub ignore_preflight_errors: Vec<String>,
     /// How long kubeadm looks for the cluster: `5m0s`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discovery_timeout: Option<String>,
 }
 

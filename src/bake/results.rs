@@ -59,7 +59,7 @@ pub struct BuiltFile {
 }
 
 /// What the guest engine found when it compared every resource with the machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
     pub schema: String,
@@ -70,7 +70,7 @@ pub struct CheckReport {
     pub resources: Vec<CheckedResource>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckedResource {
     pub name: String,

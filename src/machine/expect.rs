@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::model::kubernetes::Program;
 use crate::model::paths;
@@ -44,7 +44,7 @@ impl fmt::Debug for Expectations<'_> {
 }
 
 /// A file that another program creates after the image is made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LaterFile {
     /// A path; ending in `\*`, the directory and anything below.
@@ -82,7 +82,7 @@ pub struct PackageService {
 }
 
 /// A program that works only with a Windows feature.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FeatureNeed {
     /// File name without suffix.
@@ -92,7 +92,7 @@ pub struct FeatureNeed {
 }
 
 /// A port that a program uses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PortUse {
     /// A service's name or a program's file name.

@@ -10,10 +10,10 @@ use super::step::When;
 use super::version::VersionRange;
 
 /// `manifests/cluster/index.json`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ClusterIndex {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// In which API each kind stands, by version.
     pub apis: Vec<KindApi>,
@@ -28,7 +28,7 @@ pub struct ClusterIndex {
     pub checks: Vec<ConformanceCheck>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct KindApi {
     pub kind: String,
@@ -38,18 +38,17 @@ pub struct KindApi {
 }
 
 /// A container image of the manifests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ClusterImage {
     pub name: String,
     /// A Tera expression over the facts; absent where nobody publishes one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     pub source: String,
 }
 
 /// Images of the smoke workloads: expressions over `tag`, which a Windows release's images have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Workloads {
     pub servercore: String,
@@ -60,7 +59,7 @@ pub struct Workloads {
 }
 
 /// Names in the paths of pipes that give power over a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Pipes {
     pub names: Vec<String>,
@@ -97,13 +96,13 @@ pub enum Runner {
 }
 
 /// One entry of the test plan. Texts are Tera expressions over the facts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ConformanceCheck {
     pub id: String,
     pub title: String,
     pub who: Runner,
-    #[serde(default, skip_serializing_if = "When::is_empty")]
+    #[serde(default)]
     pub when: When,
     pub run: Vec<String>,
     pub expect: String,

@@ -17,10 +17,10 @@ use super::value::{ComponentName, FileDigest, PinAlgorithm, ServiceName, Sha1, S
 use super::version::{Version, VersionRange};
 
 /// `manifests/components/<name>.json`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Component {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// File name without suffix.
     pub name: ComponentName,
@@ -29,17 +29,14 @@ pub struct Component {
     pub license: String,
     /// Package URL with the placeholder `{version}`.
     pub purl: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Where newer releases are listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Upstream>,
     /// Default version and allowed range by Kubernetes line, where the component depends on it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub choices: Vec<ComponentChoice>,
     /// Why an image holds it where the user or the pod network names it; of what stands alone and in no group of
     /// `contents.json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contents: Option<OwnContents>,
     /// How releases are published, by version; the first range that holds a version counts.
     pub releases: Vec<Release>,
@@ -47,15 +44,15 @@ pub struct Component {
     #[serde(default)]
     pub pins: LateList<Pin>,
     /// Services that its installer creates; a step can set what they have not set.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub services: Vec<InstalledService>,
 }
 
 /// The conditions of a component that no group of `contents.json` names.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OwnContents {
-    #[serde(default, skip_serializing_if = "When::is_empty")]
+    #[serde(default)]
     pub when: When,
     pub reason: String,
     pub source: String,
@@ -77,21 +74,20 @@ impl Component {
 /// Where and how the versions of a range are published. In URLs and names of members `{version}`
 /// stands for the version, `{version_}` for the version with underscores in the place of dots; for
 /// tools of the machine that builds, `{os}`, `{arch}` and `{exe}` for what that machine is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Release {
     pub versions: VersionRange,
     pub url: HttpUrl,
     pub kind: PayloadKind,
     /// Files of an archive that images use. Empty for anything else.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub members: Vec<Member>,
     /// Publisher's checksum files.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub checksums: Vec<ChecksumFile>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub signatures: Vec<Signature>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authenticode: Option<Authenticode>,
     pub source: String,
 }
@@ -229,7 +225,7 @@ pub struct Authenticode {
 }
 
 /// A service that an installer creates.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct InstalledService {
     pub name: ServiceName,

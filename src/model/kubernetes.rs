@@ -14,10 +14,10 @@ use super::value::Sha256;
 use super::version::{Version, VersionRange};
 
 /// `manifests/kubernetes/lines/<minor>.json`: what is a line's own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LineFile {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// `1.20`
     pub minor: Minor,
@@ -27,10 +27,10 @@ pub struct LineFile {
 }
 
 /// `manifests/kubernetes/support.json`: facts that hold for ranges of lines.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Support {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// Container runtimes. The first entry that holds for a line is its default.
     pub runtimes: Vec<RuntimeChoice>,
@@ -42,13 +42,13 @@ pub struct Support {
     pub kubeadm_api: Vec<ApiVersion>,
     pub pause: Vec<Pause>,
     /// What the publisher of a pause image states of it. An image that is not listed is not pulled in advance.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub pause_digests: Vec<PauseDigest>,
     pub security: Vec<SecurityFix>,
 }
 
 /// The manifest of a pause image, which lists the image of each platform.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PauseDigest {
     /// `registry.k8s.io/pause:3.9`
@@ -77,7 +77,7 @@ pub struct HostAccessChoice {
     pub source: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ApiVersion {
     pub kubernetes: LineRange,
@@ -165,7 +165,7 @@ pub struct Sourced<T> {
 }
 
 /// Default version and allowed range of a component on a range of Kubernetes lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ComponentChoice {
     pub kubernetes: LineRange,
@@ -320,17 +320,17 @@ pub struct Program {
 }
 
 /// `manifests/kubernetes/flags.json`: with which flags and gates the baked services start.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FlagTable {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     pub flags: Vec<FlagRule>,
     pub feature_gates: Vec<GateRule>,
 }
 
 /// A flag that is given where its conditions hold, in the order of the table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FlagRule {
     /// `kubelet` or `kube-proxy`.
@@ -339,22 +339,21 @@ pub struct FlagRule {
     pub flag: String,
     /// Versions of the program that get it.
     pub versions: VersionRange,
-    #[serde(default, skip_serializing_if = "super::step::When::is_empty")]
+    #[serde(default)]
     pub when: super::step::When,
     /// A Tera expression over the facts; absent for a flag without value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     pub reason: String,
     pub source: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct GateRule {
     pub program: String,
     pub gate: String,
     pub versions: VersionRange,
-    #[serde(default, skip_serializing_if = "super::step::When::is_empty")]
+    #[serde(default)]
     pub when: super::step::When,
     pub value: bool,
     pub reason: String,

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::version::Version;
 
 /// `packer/targets/<name>/record.json`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TargetRecord {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     pub checks: Vec<TargetCheck>,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::component::OwnContents;
 use super::step::When;
@@ -11,25 +11,25 @@ use super::value::ComponentName;
 use super::version::VersionRange;
 
 /// `manifests/rules.json`: combinations that cannot work, or work with a flaw, and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Rules {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     pub refusals: Vec<Rule>,
     /// Combinations that are built, with a warning.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub warnings: Vec<Rule>,
 }
 
 /// A rule applies where `when` and every component's range hold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Rule {
     pub id: String,
-    #[serde(default, skip_serializing_if = "When::is_empty")]
+    #[serde(default)]
     pub when: When,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub components: BTreeMap<ComponentName, VersionRange>,
     /// Why it cannot work, or what does not work.
     pub reason: String,
@@ -39,30 +39,29 @@ pub struct Rule {
 }
 
 /// `manifests/contents.json`: which components an image gets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Contents {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     pub groups: Vec<Group>,
 }
 
 /// Components that come together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Group {
     /// Name that steps use; a component's own where it stands alone.
     pub name: ComponentName,
-    #[serde(default, skip_serializing_if = "When::is_empty")]
+    #[serde(default)]
     pub when: When,
     /// Only where the user names the component.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub on_request: bool,
     /// What does not work where it could be asked for and was not: a warning of the plan.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacking: Option<String>,
     /// Only where the pod network names it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub by_network: bool,
     /// Sets of components that each give the whole; the one with the fewest unpinned artifacts is
     /// taken, the first of equals.
@@ -88,13 +87,13 @@ impl Group {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Part {
     pub component: ComponentName,
-    #[serde(default, skip_serializing_if = "When::is_empty")]
+    #[serde(default)]
     pub when: When,
     /// Its version is the Kubernetes version.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub follows_kubernetes: bool,
 }

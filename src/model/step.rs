@@ -28,43 +28,39 @@ pub enum Phase {
 }
 
 /// A step file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Step {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// File name without number and suffix.
     pub id: StepId,
     pub summary: String,
     pub phase: Phase,
-    #[serde(default, skip_serializing_if = "When::is_empty")]
+    #[serde(default)]
     pub when: When,
     pub resources: Vec<StepResource>,
 }
 
 /// A resource before its values are rendered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct StepResource {
     /// Unique in its step; a Tera expression where `each` is given.
     pub name: String,
     #[serde(rename = "type")]
     pub kind: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
-    #[serde(default, skip_serializing_if = "When::is_empty")]
+    #[serde(default)]
     pub when: When,
     /// Repeats the resource over a list of the facts, named by its path (`kubernetes.files`);
     /// each turn's value is `item`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
     /// `image` in phase `seal`, otherwise `node`, where it is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
     /// Properties that others change on a node, such as `startType`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub volatile: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u32>,
     /// Where the fact comes from.
     pub source: String,

@@ -15,10 +15,10 @@ use super::variable::{Conversion, Selector, SelectorValue, Variable};
 use super::version::Version;
 
 /// `packer/packer.json`: what the workspace of every target needs from Packer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PackerBase {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     pub version: Version,
     pub source: String,
@@ -27,10 +27,10 @@ pub struct PackerBase {
 }
 
 /// `packer/targets/<name>/target.json`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Target {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     pub name: String,
     pub title: String,
@@ -38,7 +38,7 @@ pub struct Target {
     pub selectors: Vec<Selector>,
     pub variables: Vec<Variable>,
     /// What a user of the target has to know: licenses, and what the platform does to a clone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub notes: Vec<TargetNote>,
     /// `windows.json`: Windows release → what a build of it starts from.
     #[serde(skip)]
@@ -58,7 +58,7 @@ pub struct TargetNote {
     pub source: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TargetKind {
     /// An existing machine; a build makes a bundle for it.
@@ -67,20 +67,20 @@ pub enum TargetKind {
     Image(Box<ImageTarget>),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MachineTarget {
     /// How payloads reach the machine, default first.
     pub delivery: NonEmpty<Delivery>,
     /// Files of the target's folder that go into the bundle as they are.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub files: Vec<String>,
     /// The bundle has the plan's policies as files for the registry of a Windows that does not run yet.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub offline_policies: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ImageTarget {
     /// Packer's source type.
@@ -105,16 +105,15 @@ pub struct Plugin {
 }
 
 /// What a build starts from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Start {
     /// An image with Windows installed, named by variables.
     SourceImage {
         /// The variable whose value holds the update revision of Windows.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<ImageVersion>,
         /// Files of the target's folder or of `packer/shared` for the workspace, such as the script that opens `WinRM`.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         files: Vec<String>,
     },
     /// Installation media.
@@ -127,7 +126,7 @@ pub enum Start {
 }
 
 /// A variable with versions such as `20348.2700.240907`: build, update revision, date.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ImageVersion {
     pub variable: String,
@@ -137,7 +136,7 @@ pub struct ImageVersion {
 }
 
 /// An ISO image that the builder attaches to the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct BootMedium {
     /// Name of the artifact in plan and lock.
@@ -152,7 +151,7 @@ pub struct BootMedium {
 }
 
 /// How Packer speaks to the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Session {
     Winrm {
@@ -163,7 +162,7 @@ pub enum Session {
 }
 
 /// What generalizes the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Seal {
     Sysprep {
@@ -252,24 +251,22 @@ pub struct CloudbaseInitPhase {
 }
 
 /// `packer/targets/<name>/windows.json`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TargetReleases {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     pub releases: BTreeMap<String, Vec<ReleaseSource>>,
 }
 
 /// Values of variables for one Windows release.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ReleaseSource {
     /// Chosen by a selector's value (`sourceImage`); otherwise for every selection.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     pub variables: BTreeMap<String, String>,
     /// Day of this knowledge, as `2026-11-22`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
     pub source: String,
 }

@@ -1,14 +1,14 @@
 //! Where publishers list their releases, and how such a list is read.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::version::Version;
 use crate::diagnostic::classify;
 
 /// A publisher's list of releases. In its `url`, `{minor}` stands for the Kubernetes line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Upstream {
     pub kind: UpstreamKind,
@@ -18,7 +18,7 @@ pub struct Upstream {
     pub source: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpstreamKind {
     /// The name of the newest release and nothing else, as Kubernetes' `stable-1.36.txt`.

@@ -10,10 +10,10 @@ use super::value::KbId;
 use super::version::VersionRange;
 
 /// `manifests/windows/<release>.json`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct WindowsRelease {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// `2019`
     pub release: String,
@@ -28,23 +28,22 @@ pub struct WindowsRelease {
     /// Builds whose process-isolated images run here.
     pub runs_images_of: Vec<u32>,
     /// Whether answers of services may go straight to the client, at every update level.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub dsr: bool,
     /// Pause images (`registry/name:tag` without registry: the tag) that hold this build.
     pub pause: Vec<String>,
     pub minimum_updates: Vec<MinimumUpdate>,
     /// Updates that registry settings name by their month.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates: Option<MonthlyUpdates>,
     pub registry: Vec<RegistrySetting>,
     /// Installation media of the evaluation edition.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub evaluation_media: Vec<EvaluationMedium>,
     pub source: String,
 }
 
 /// Installation media whose Windows expires, and whose images must not be published.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct EvaluationMedium {
     pub sha256: String,
@@ -54,12 +53,12 @@ pub struct EvaluationMedium {
 }
 
 /// Kubernetes releases that support a Windows release.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct KubernetesSupport {
     pub versions: VersionRange,
     /// Whether it is the default of these Kubernetes lines.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub default: bool,
     pub source: String,
 }
@@ -85,22 +84,20 @@ pub enum Channel {
 }
 
 /// An update level below which something is known not to work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MinimumUpdate {
     /// What needs it: `overlay`, `dsr`, `gmsa`, `images`, `hns`, …
     pub need: String,
     /// Update build revision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<u32>,
     /// `KB4489899`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kb: Option<String>,
     pub source: String,
 }
 
 /// The monthly updates of a release.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MonthlyUpdates {
     /// Month and week (`2023-04B`) → number of the article (`KB5025230`).
@@ -109,7 +106,7 @@ pub struct MonthlyUpdates {
 }
 
 /// A registry value that nodes of this release want.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RegistrySetting {
     pub key: String,
@@ -117,14 +114,11 @@ pub struct RegistrySetting {
     #[serde(flatten)]
     pub data: RegistryData,
     /// Month of the update that reads it (`2023-04B`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// What it is for, as far as its source says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
     pub source: String,
     /// Where projects disagree: who, and what they set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<String>,
 }
 
