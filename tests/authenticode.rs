@@ -13,7 +13,9 @@ use std::io::Cursor;
 use std::time::{Duration, Instant};
 
 use imagegen::embedded::Tree;
-use imagegen::verify::authenticode::{Code, FileKind, Policy, describe_signatures, verify_signature};
+use imagegen::verify::authenticode::{
+    Code, FileKind, Policy, Publisher, describe_signatures, verify_signature,
+};
 use imagegen::verify::chain::{PinnedRoots, parse_roots};
 use imagegen::verify::{ProofError, Proven};
 use proptest::prelude::*;
@@ -333,4 +335,20 @@ fn spoiled_files_are_refused_without_a_panic() {
         Ok(())
     });
     outcome.unwrap();
+}
+
+#[test]
+fn numbers_of_attributes_do_not_overflow() {
+    assert!("2.5.4.10=Harness".parse::<Publisher>().is_ok());
+    // 2^32 + 10, which wraps to the organization.
+    for key in ["2.5.4.4294967306".to_owned(), "2.99999999999999999999.4".to_owned(), "2.5".repeat(50_000)] {
+        assert!(format!("{key}=Harness").parse::<Publisher>().is_err(), "{}", key.len());
+    }
+}
+
+#[test]
+fn what_is_no_publisher() {
+    for text in ["", "Microsoft", "O=", "O=a,", "O=a,b", "O=\"a", "O=\"a\"b", "X=a", "O=a\\", ",O=a"] {
+        assert!(text.parse::<Publisher>().is_err(), "{text}");
+    }
 }

@@ -2,6 +2,7 @@
 //! simulated guest.
 
 mod aws;
+mod condense;
 mod disc;
 mod gcp;
 mod media;

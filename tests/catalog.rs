@@ -1,5 +1,7 @@
 //! The catalog that ships, and what the lint finds in one that is wrong.
 
+mod artifacts;
+
 use std::collections::BTreeMap;
 
 use imagegen::catalog::{Catalog, lint_catalog, lint_sources};

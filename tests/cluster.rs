@@ -1,6 +1,8 @@
 //! `imagegen cluster-manifests` and `imagegen conformance`: every situation, read back as YAML and
 //! held against what each Kubernetes line serves.
 
+mod templates;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::LazyLock;

@@ -6,5 +6,6 @@ pub mod difference;
 mod fold;
 mod plan;
 mod rule;
+mod sddl;
 mod text;
 mod windows;

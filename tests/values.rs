@@ -1,6 +1,7 @@
 //! Values that a user gives: parsed where they enter, refused with the form that is expected.
 
 mod embedded;
+mod steps;
 
 use crate::support::{Test, root};
 

@@ -132,17 +132,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_attributes_do_not_overflow() {
-        assert!("2.5.4.10=Harness".parse::<Publisher>().is_ok());
-        // 2^32 + 10, which wraps to the organization.
-        for key in
-            ["2.5.4.4294967306".to_owned(), "2.99999999999999999999.4".to_owned(), "2.5".repeat(50_000)]
-        {
-            assert!(format!("{key}=Harness").parse::<Publisher>().is_err(), "{}", key.len());
-        }
-    }
-
-    #[test]
     fn parts_of_a_subject_in_any_order_and_quoting() {
         let read = |text: &str| {
             let publisher: Publisher = text.parse().unwrap();
@@ -156,12 +145,5 @@ mod tests {
         assert_eq!(read("O=a\\ "), [one("O", "a ")]);
         assert_eq!(read("2.5.4.10=C"), [one("2.5.4.10", "C")]);
         assert_eq!(read("OU=b,OU=a"), [("OU".to_owned(), vec!["a".to_owned(), "b".to_owned()])]);
-    }
-
-    #[test]
-    fn what_is_no_publisher() {
-        for text in ["", "Microsoft", "O=", "O=a,", "O=a,b", "O=\"a", "O=\"a\"b", "X=a", "O=a\\", ",O=a"] {
-            assert!(text.parse::<Publisher>().is_err(), "{text}");
-        }
     }
 }
