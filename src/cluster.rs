@@ -77,8 +77,9 @@ impl Classify for ClusterError {
     }
 }
 
-/// A rendered file of manifests.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A rendered file of manifests, as `cluster-manifests --format json` prints it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Manifest {
     /// `smoke/20-iis.yaml`
     pub file: String,

@@ -144,6 +144,12 @@ pub struct UsageError {
     pub remedy: Option<String>,
 }
 
+impl UsageError {
+    pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { message: message.into(), remedy: Some(remedy.into()) }
+    }
+}
+
 impl Classify for UsageError {
     fn class(&self) -> ErrorClass {
         ErrorClass::Usage

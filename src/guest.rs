@@ -29,7 +29,7 @@ use crate::model::value::{HostPattern, StepId};
 use serde::Deserialize as _;
 
 pub use facts::collect_facts;
-pub use flags::{AppliedFlag, select_flags};
+pub use flags::{AppliedFlag, format_arguments, select_flags};
 pub use render::{OWN_FILE_FORMS, Renderer};
 
 /// Name of the schema of `guest-plan.json`.

@@ -14,7 +14,7 @@ use crate::acquire::SIDECAR;
 use crate::bundle::Opened;
 use crate::catalog::Trees;
 use crate::cli::VerifyArgs;
-use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
+use crate::diagnostic::{InputError, InternalError, Result, UsageError};
 use crate::embedded::{Tree, parse_sha256};
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, DigestSet, Digests};
@@ -76,26 +76,21 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
         return Ok(Inspected::Whole(inspect_workspace(&path, review, trees)?));
     }
     if path.is_dir() {
-        return Err(meaningless(
-            "a directory is verified as a whole, without other proofs",
-            "name a file of it",
-        ));
+        let message = "a directory is verified as a whole, without other proofs";
+        return Err(UsageError::new(message, "name a file of it").into());
     }
     // Proofs that are named are applied to the bytes, whatever these look like.
     if !named && let Some(whole) = inspect_whole(args, &path, review, trees, printer)? {
         return Ok(whole);
     }
     if args.bundles.is_some() {
-        return Err(meaningless(
-            "`--bundles` applies to lockfiles only, without other proofs",
-            "use `--signature` or `--bundle` for a file",
-        ));
+        let message = "`--bundles` applies to lockfiles only, without other proofs";
+        return Err(UsageError::new(message, "use `--signature` or `--bundle` for a file").into());
     }
     if args.policy.policy.is_some() || args.lock.is_some() {
-        return Err(meaningless(
-            "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs",
-            "leave them out, or name the proofs of the file",
-        ));
+        let message =
+            "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs";
+        return Err(UsageError::new(message, "leave them out, or name the proofs of the file").into());
     }
     let digests = fs::digest_file_with(&path, DigestSet::Both)?;
     let manifests = trees.catalog.tree();
@@ -116,10 +111,6 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
         evidence,
         offers,
     }))
-}
-
-fn meaningless(message: impl Into<String>, remedy: &str) -> Error {
-    UsageError { message: message.into(), remedy: Some(remedy.to_owned()) }.into()
 }
 
 fn count_failed(evidence: &[Evidence]) -> usize {
@@ -259,10 +250,11 @@ impl Job<'_> {
             ("--issuer", self.args.issuer.is_some()),
         ];
         match given.iter().find(|(name, given)| *given && !used.contains(name)) {
-            Some((name, _)) => Err(meaningless(
+            Some((name, _)) => Err(UsageError::new(
                 format!("`{name}` has no effect with the other proofs; no proof was checked against it"),
                 "name the `--signature` or `--bundle` that it belongs to, or remove it",
-            )),
+            )
+            .into()),
             None => Ok(()),
         }
     }
@@ -290,17 +282,12 @@ impl Job<'_> {
     }
 
     fn signer(&self) -> Result<Signer<'_>> {
-        match (&self.args.identity, &self.args.issuer) {
-            (Some(identity), Some(issuer)) => {
-                self.used.borrow_mut().extend(["--identity", "--issuer"]);
-                Ok(Signer { identity, issuer })
-            }
-            _ => Err(UsageError {
-                message: "a signature by a certificate proves nothing without an expected signer".to_owned(),
-                remedy: Some("add `--identity` and `--issuer`".to_owned()),
-            }
-            .into()),
-        }
+        let (Some(identity), Some(issuer)) = (&self.args.identity, &self.args.issuer) else {
+            let message = "a signature by a certificate proves nothing without an expected signer";
+            return Err(UsageError::new(message, "add `--identity` and `--issuer`").into());
+        };
+        self.used.borrow_mut().extend(["--identity", "--issuer"]);
+        Ok(Signer { identity, issuer })
     }
 
     fn check_signature(&self, bytes: &[u8]) -> Result<(ProofKind, Result<Proven, ProofError>)> {
@@ -316,13 +303,8 @@ impl Job<'_> {
             return Ok((ProofKind::CosignKeyless, outcome));
         }
         let Some(key) = &self.args.key else {
-            return Err(UsageError {
-                message: "a signature proves nothing without a key".to_owned(),
-                remedy: Some(
-                    "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`".to_owned(),
-                ),
-            }
-            .into());
+            let remedy = "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`";
+            return Err(UsageError::new("a signature proves nothing without a key", remedy).into());
         };
         self.used.borrow_mut().insert("--key");
         let is = |start: &[u8]| bytes.trim_ascii_start().starts_with(start);
@@ -338,11 +320,8 @@ impl Job<'_> {
             return Ok((ProofKind::CosignKey, outcome));
         }
         let Some(fingerprint) = &self.args.identity else {
-            return Err(UsageError {
-                message: "a keyring holds any number of keys".to_owned(),
-                remedy: Some("name the key by its whole fingerprint: `--identity FINGERPRINT`".to_owned()),
-            }
-            .into());
+            let remedy = "name the key by its whole fingerprint: `--identity FINGERPRINT`";
+            return Err(UsageError::new("a keyring holds any number of keys", remedy).into());
         };
         self.used.borrow_mut().insert("--identity");
         let outcome = openpgp::verify_detached(

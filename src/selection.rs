@@ -141,19 +141,25 @@ fn parse_variables(
         let kind = target.find_variable(name).map(|variable| variable.kind);
         let value = match kind {
             None | Some(VariableType::String) => Value::String(text.clone()),
-            Some(kind) => parse_json("--var", text.as_bytes()).map_err(|error| InputError {
-                message: match serde_json::from_str::<Value>(text) {
-                    Ok(_) => format!("--var {name}: {}", error.message),
-                    Err(_) => format!("--var {name}: expected {}, found `{text}`", kind.as_str()),
-                },
-                remedy: Some(match kind {
-                    VariableType::StringList => format!("write it as JSON: --var '{name}=[\"a\", \"b\"]'"),
-                    VariableType::StringMap => format!("write it as JSON: --var '{name}={{\"a\": \"b\"}}'"),
-                    _ => format!(
-                        "such as --var {name}={}",
-                        if kind == VariableType::Bool { "true" } else { "1" }
-                    ),
-                }),
+            Some(kind) => parse_json("--var", text.as_bytes()).map_err(|error| {
+                InputError::new(
+                    match serde_json::from_str::<Value>(text) {
+                        Ok(_) => format!("--var {name}: {}", error.message),
+                        Err(_) => format!("--var {name}: expected {}, found `{text}`", kind.as_str()),
+                    },
+                    match kind {
+                        VariableType::StringList => {
+                            format!("write it as JSON: --var '{name}=[\"a\", \"b\"]'")
+                        }
+                        VariableType::StringMap => {
+                            format!("write it as JSON: --var '{name}={{\"a\": \"b\"}}'")
+                        }
+                        _ => format!(
+                            "such as --var {name}={}",
+                            if kind == VariableType::Bool { "true" } else { "1" }
+                        ),
+                    },
+                )
             })?,
         };
         values.insert(name.clone(), value);
@@ -187,13 +193,10 @@ pub fn resolve_updated_plan(
     updated: BTreeMap<String, Version>,
 ) -> Result<Plan> {
     let Some(name) = definition.target.as_deref() else {
-        return Err(InputError {
-            message: "the selection names no target".to_owned(),
-            remedy: Some(format!(
+        return Err(InputError::new("the selection names no target", format!(
                 "add `--target NAME` or `\"target\"` in imagegen.json, or run `imagegen init`; the targets are {}",
                 trees.packer.list_folders("targets").join(", ")
-            )),
-        }
+            ))
         .into());
     };
     let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;

@@ -85,11 +85,8 @@ impl Upstreams<'_> {
         if let Some((row, held)) = rows.iter().find_map(|row| Some((row, row.held.as_ref()?)))
             && !names.is_empty()
         {
-            return Err(InputError {
-                message: format!("--update {0}: {0} stays at {1}: {held}", row.name, row.planned),
-                remedy: Some("`imagegen outdated` shows what can be updated".to_owned()),
-            }
-            .into());
+            let message = format!("--update {0}: {0} stays at {1}: {held}", row.name, row.planned);
+            return Err(InputError::new(message, "`imagegen outdated` shows what can be updated").into());
         }
         Ok(rows.into_iter().filter(|row| row.newer.is_some() && row.held.is_none()).collect())
     }
@@ -97,14 +94,14 @@ impl Upstreams<'_> {
     fn unknown_name(&self, name: &str, subjects: &[Subject<'_>]) -> Error {
         let follows = self.plan.artifacts().any(|artifact| artifact.component == name);
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name).collect();
-        InputError {
-            message: format!("--update {name}: this image has no separate version of it"),
-            remedy: Some(if follows {
+        InputError::new(
+            format!("--update {name}: this image has no separate version of it"),
+            if follows {
                 format!("{name} follows the version of Kubernetes: use `--update {KUBERNETES}`")
             } else {
                 format!("choose one of {}", names.join(", "))
-            }),
-        }
+            },
+        )
         .into()
     }
 

@@ -57,9 +57,8 @@ pub fn gather_bundle(
 }
 
 fn windows_release(lock: &Lock) -> Result<String> {
-    Ok(lock.selection.windows.clone().ok_or_else(|| InputError {
-        message: "the lock names no Windows release".to_owned(),
-        remedy: Some("run `imagegen lock` to write a new one".to_owned()),
+    Ok(lock.selection.windows.clone().ok_or_else(|| {
+        InputError::new("the lock names no Windows release", "run `imagegen lock` to write a new one")
     })?)
 }
 

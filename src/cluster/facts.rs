@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
-use crate::guest::{AppliedFlag, Renderer as Values, select_flags};
+use crate::guest::{Renderer as Values, format_arguments, select_flags};
 use crate::model::choice::{HostAccess, Runtime};
 use crate::model::cluster::ClusterIndex;
 use crate::model::kubernetes::FlagTable;
@@ -253,14 +253,7 @@ fn render_proxy_arguments(plan: &Plan, index: &ClusterIndex, facts: &Value) -> R
         FlagTable { schema: None, flags: index.flags.clone(), feature_gates: index.feature_gates.clone() };
     let none = Tree::from_files(String::new(), std::collections::BTreeMap::new());
     let applied = select_flags(&table, "kube-proxy", &plan.situation(), &Values::new(facts, &none))?;
-    let list: Vec<String> = applied
-        .iter()
-        .map(|AppliedFlag { flag, value, .. }| match value {
-            Some(value) => format!("{flag}={value}"),
-            None => flag.clone(),
-        })
-        .collect();
-    Ok(crate::model::json::format_json(&list))
+    Ok(crate::model::json::format_json(&format_arguments(&applied)))
 }
 
 /// The CNI configuration of the situation, checked to be JSON; empty where the cluster's own agents bring it.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use crate::cli::{ClusterManifestsArgs, SourceArgs};
 use crate::cluster::{self, Manifest};
 use crate::diagnostic::Result;
@@ -12,15 +10,6 @@ use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
 
 use crate::selection::{cluster_input, read_paths, read_sources, resolve_cluster_plan};
-
-/// One file, as `cluster-manifests --format json` prints it.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ManifestOutput {
-    pub file: String,
-    pub summary: String,
-    pub content: String,
-}
 
 pub(super) fn run_cluster_manifests(
     args: &ClusterManifestsArgs,
@@ -50,7 +39,7 @@ pub(super) fn run_cluster_manifests(
     let contents: BTreeMap<String, Vec<u8>> =
         files.iter().map(|file| (file.file.clone(), file.content.clone().into_bytes())).collect();
     fs::place_directory(out, &contents, &[], &[], false)?;
-    printer.print_result(&describe_files(&files), || {
+    printer.print_result(&files, || {
         files.iter().map(|file| format!("{}: {}\n", out.join(&file.file).display(), file.summary)).collect()
     })
 }
@@ -58,16 +47,7 @@ pub(super) fn run_cluster_manifests(
 /// One stream without smoke workloads: what is to be applied.
 fn print_stream(files: &[Manifest], printer: &Printer) -> Result<()> {
     let applied: Vec<Manifest> = files.iter().filter(|file| !file.is_smoke()).cloned().collect();
-    printer.print_result(&describe_files(&applied), || {
+    printer.print_result(&applied, || {
         applied.iter().map(|file| file.content.as_str()).collect::<Vec<_>>().join("---\n")
     })
-}
-
-fn describe_files(files: &[Manifest]) -> Vec<ManifestOutput> {
-    let output = |file: &Manifest| ManifestOutput {
-        file: file.file.clone(),
-        summary: file.summary.clone(),
-        content: file.content.clone(),
-    };
-    files.iter().map(output).collect()
 }

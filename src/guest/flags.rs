@@ -69,7 +69,7 @@ fn render_gates(table: &FlagTable, program: &str, situation: &Situation) -> Opti
 }
 
 /// `--flag=value`, as Kubernetes programs take them.
-pub(super) fn format_arguments(applied: &[AppliedFlag]) -> Vec<String> {
+pub fn format_arguments(applied: &[AppliedFlag]) -> Vec<String> {
     applied
         .iter()
         .map(|flag| match &flag.value {

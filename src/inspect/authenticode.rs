@@ -21,9 +21,11 @@ impl Job<'_> {
         let pinned = PinnedRoots::read(self.manifests)?;
         let mut policy = Policy::new(&pinned, UnixTime::since_unix_epoch(Duration::from_secs(self.now())));
         if let Some(publisher) = &self.args.publisher {
-            policy.publisher = Some(publisher.parse().map_err(|error| InputError {
-                message: format!("--publisher {publisher}: {error}"),
-                remedy: Some("write it as `O=Example Inc,CN=Example Inc`".to_owned()),
+            policy.publisher = Some(publisher.parse().map_err(|error| {
+                InputError::new(
+                    format!("--publisher {publisher}: {error}"),
+                    "write it as `O=Example Inc,CN=Example Inc`",
+                )
             })?);
         }
         if let Some(file) = &self.args.root {

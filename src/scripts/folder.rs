@@ -22,11 +22,8 @@ use crate::catalog::Trees;
 pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let path = folder.join(LIST);
     let Some(bytes) = fs::read_if_exists(&path)? else {
-        return Err(InputError {
-            message: format!("{} is not there", path.display()),
-            remedy: Some(format!("`imagegen scripts export --out {}` writes it", folder.display())),
-        }
-        .into());
+        let remedy = format!("`imagegen scripts export --out {}` writes it", folder.display());
+        return Err(InputError::new(format!("{} is not there", path.display()), remedy).into());
     };
     let list: ScriptList = json::parse_json(&path.display().to_string(), &bytes)?;
     let mut files = BTreeMap::new();
@@ -54,17 +51,14 @@ pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Secret>>
         if !encrypted {
             return Ok(None);
         }
-        return Err(InputError {
-            message: format!("{} is encrypted", key.display()),
-            remedy: Some(
-                "name the environment variable with its passphrase: `--passphrase-env NAME`".to_owned(),
-            ),
-        }
-        .into());
+        let remedy = "name the environment variable with its passphrase: `--passphrase-env NAME`";
+        return Err(InputError::new(format!("{} is encrypted", key.display()), remedy).into());
     };
-    let value = std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| InputError {
-        message: format!("the environment variable {name} is not set"),
-        remedy: Some("it holds the passphrase of the key".to_owned()),
+    let value = std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| {
+        InputError::new(
+            format!("the environment variable {name} is not set"),
+            "it holds the passphrase of the key",
+        )
     })?;
     Ok(Some(Secret::new(value)))
 }
@@ -97,14 +91,9 @@ fn replace_scripts(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut Tre
         }
         None => {
             if let Some(key) = overrides.keys().find(|key| key.starts_with(SCRIPTS)) {
-                return Err(InputError {
-                    message: format!("an override names {key}, and there is no `--scripts DIR`"),
-                    remedy: Some(
-                        "add `--scripts DIR` with the folder of the script, or remove the override"
-                            .to_owned(),
-                    ),
-                }
-                .into());
+                let message = format!("an override names {key}, and there is no `--scripts DIR`");
+                let remedy = "add `--scripts DIR` with the folder of the script, or remove the override";
+                return Err(InputError::new(message, remedy).into());
             }
         }
     }

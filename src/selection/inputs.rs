@@ -279,14 +279,10 @@ pub fn read_policy(named: NamedPolicy<'_>) -> Result<Policy> {
             if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
                 inline_key("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
                 if !key::is_content(roots) {
-                    return Err(InputError {
-                        message: format!(
-                            "policy signedScripts.roots: there is no file {roots} beside the policy"
-                        ),
-                        remedy: Some(
-                            "name a file of certificates in PEM, or give them themselves".to_owned(),
-                        ),
-                    }
+                    return Err(InputError::new(
+                        format!("policy signedScripts.roots: there is no file {roots} beside the policy"),
+                        "name a file of certificates in PEM, or give them themselves",
+                    )
                     .into());
                 }
             }

@@ -8,7 +8,7 @@ use x509_cert::Certificate;
 use x509_cert::der::{DecodePem as _, Encode as _};
 
 use crate::cli::JoinDataArgs;
-use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
+use crate::diagnostic::{InputError, InternalError, Result, UsageError};
 use crate::embedded::sha256_hex;
 use crate::io::fs;
 use crate::join::{JoinInput, Places, Secrets, Token, refuse_input};
@@ -36,10 +36,9 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
             let bytes = fs::read_file(path)?;
             let file = path.display().to_string();
             if json::parse_json::<Value>(&file, &bytes)?.get("token").is_some() {
-                return Err(input_error(
-                    format!("{file} contains a `token`: secrets do not belong in the input file"),
-                    "remove it, and give the token with `--token-env NAME` or `--token-file PATH`",
-                ));
+                let message = format!("{file} contains a `token`: secrets do not belong in the input file");
+                let remedy = "remove it, and give the token with `--token-env NAME` or `--token-file PATH`";
+                return Err(InputError::new(message, remedy).into());
             }
             json::parse_json(&file, &bytes)?
         }
@@ -66,7 +65,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
 /// SHA-256 over the certificate's SubjectPublicKeyInfo, as kubeadm pins it.
 fn hash_public_key(path: &Path) -> Result<String> {
     let wrong = |why: String| {
-        input_error(
+        InputError::new(
             format!("{} is not a certificate in PEM: {why}", path.display()),
             "give the cluster's CA, such as /etc/kubernetes/pki/ca.crt of a control plane",
         )
@@ -81,11 +80,12 @@ fn hash_public_key(path: &Path) -> Result<String> {
 /// A secret cannot be read, or was given as an argument.
 pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
     if args.token.is_some() {
-        return Err(usage(
-            "`--token` is refused: every user of this machine can see arguments".to_owned(),
+        return Err(UsageError::new(
+            "`--token` is refused: every user of this machine can see arguments",
             "revoke that token (`kubeadm token delete`), and give a new one with `--token-env NAME` or \
              `--token-file PATH` (`-` is stdin)",
-        ));
+        )
+        .into());
     }
     let text = match (&args.token_env, &args.token_file) {
         (Some(name), _) => Some(read_variable(name)?),
@@ -105,21 +105,15 @@ fn read_variable(name: &str) -> Result<Vec<u8>> {
     match env::var(name) {
         Ok(value) if !value.is_empty() => Ok(value.into_bytes()),
         // A token in the place of a name must not be repeated.
-        _ if Token::parse(name).is_ok() => Err(usage(
-            "`--token-env` expects the name of a variable, found a token".to_owned(),
+        _ if Token::parse(name).is_ok() => Err(UsageError::new(
+            "`--token-env` expects the name of a variable, found a token",
             "revoke that token (`kubeadm token delete`): it was an argument",
-        )),
-        _ => Err(input_error(
+        )
+        .into()),
+        _ => Err(InputError::new(
             format!("the environment variable `{name}` is not set"),
             "set it, or use `--token-file PATH`",
-        )),
+        )
+        .into()),
     }
-}
-
-fn usage(message: String, hint: &str) -> Error {
-    UsageError { message, remedy: Some(hint.to_owned()) }.into()
-}
-
-fn input_error(message: String, remedy: &str) -> Error {
-    InputError::new(message, remedy).into()
 }

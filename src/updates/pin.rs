@@ -33,14 +33,8 @@ use super::plannable;
 /// The catalog is the built-in one, the digest cannot be had or proven, or the pin breaks a rule of the catalog.
 pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<Vec<Pin>> {
     let Some(folder) = manifests else {
-        return Err(UsageError {
-            message: "the built-in catalog cannot be changed".to_owned(),
-            remedy: Some(
-                "write it to a folder with `imagegen catalog export --out DIR`, then `--manifests DIR`"
-                    .to_owned(),
-            ),
-        }
-        .into());
+        let remedy = "write it to a folder with `imagegen catalog export --out DIR`, then `--manifests DIR`";
+        return Err(UsageError::new("the built-in catalog cannot be changed", remedy).into());
     };
     let mut files = fs::read_tree(folder)?;
     let trees = read_trees(manifests)?;
@@ -101,27 +95,18 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         if let Some(read) = known.digests.insert(given.algorithm(), given.clone())
             && read != given
         {
-            return Err(InputError {
-                message: format!("the file's digest is {read}, not {given}"),
-                remedy: Some("one of them belongs to another version".to_owned()),
-            }
-            .into());
+            let message = format!("the file's digest is {read}, not {given}");
+            return Err(InputError::new(message, "one of them belongs to another version").into());
         }
     }
     known.source.extend(args.source.iter().cloned());
     if known.digests.is_empty() {
-        return Err(UsageError {
-            message: "no digest is given".to_owned(),
-            remedy: Some("give the file (`--from FILE`), or its digest (`--sha256 HEX`)".to_owned()),
-        }
-        .into());
+        let remedy = "give the file (`--from FILE`), or its digest (`--sha256 HEX`)";
+        return Err(UsageError::new("no digest is given", remedy).into());
     }
     if known.source.is_empty() {
-        return Err(UsageError {
-            message: "the source of the file is missing".to_owned(),
-            remedy: Some("add `--source TEXT`; `--from publisher` sets it".to_owned()),
-        }
-        .into());
+        let remedy = "add `--source TEXT`; `--from publisher` sets it";
+        return Err(UsageError::new("the source of the file is missing", remedy).into());
     }
     let confidence = args.confidence.or(known.confidence).unwrap_or(Confidence::Medium);
     Ok(known
