@@ -1,7 +1,10 @@
 //! A folder that was opened: what is looked at, made and renamed in it stays in it, even if its path leads to another
 //! one by then.
 
-#![cfg_attr(not(unix), expect(clippy::disallowed_methods, reason = "the one owner of file access"))]
+#[cfg(not(unix))]
+mod elsewhere;
+#[cfg(unix)]
+mod unix;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,7 +15,10 @@ use aws_lc_rs::rand;
 
 use crate::embedded::encode_hex;
 
-pub(super) use system::Folder;
+#[cfg(not(unix))]
+pub(super) use elsewhere::Folder;
+#[cfg(unix)]
+pub(super) use unix::Folder;
 
 /// What has a name in a folder, links as links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +28,15 @@ pub(super) enum Kind {
     Folder,
     Link,
     Device,
+}
+
+/// A new folder of an unpredictable name. It is removed with all that is in it, unless it is persisted.
+#[derive(Debug)]
+pub(super) struct TemporaryFolder<'a> {
+    parent: &'a Folder,
+    name: OsString,
+    pub(super) folder: Folder,
+    persisted: bool,
 }
 
 /// A new file of an unpredictable name. It is removed unless it is persisted.
@@ -36,18 +51,131 @@ pub(super) struct Temporary<'a> {
 impl Folder {
     /// A file that was not there before and that `mode` protects from its first byte on.
     pub(super) fn create_temporary(&self, prefix: &str, mode: u32) -> io::Result<Temporary<'_>> {
-        let mut random = [0; 12];
-        rand::fill(&mut random).map_err(|_| io::Error::other("the system has no random numbers"))?;
-        let name = OsString::from(format!("{prefix}{}.partial", encode_hex(&random)));
+        let name = choose_temporary_name(prefix)?;
         let file = self.create_file(&name, mode)?;
         Ok(Temporary { folder: self, name, file, persisted: false })
+    }
+
+    /// A folder that was not there before.
+    pub(super) fn create_temporary_folder(&self, prefix: &str) -> io::Result<TemporaryFolder<'_>> {
+        let name = choose_temporary_name(prefix)?;
+        self.create_folder(&name)?;
+        let folder = self.open_folder(&name)?;
+        Ok(TemporaryFolder { parent: self, name, folder, persisted: false })
+    }
+
+    /// A new file at a path below, with `/` between its parts, in folders that are made where they are not there.
+    pub(super) fn create_below(&self, path: &str, mode: u32) -> io::Result<File> {
+        let Some((first, rest)) = path.split_once('/') else {
+            return self.create_file(OsStr::new(path), mode);
+        };
+        let first = OsStr::new(first);
+        match self.create_folder(first) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => self.open_folder(first)?.create_below(rest, mode),
+        }
+    }
+
+    /// The file at a path below. No part of it is a link.
+    pub(super) fn open_below(&self, path: &str) -> io::Result<File> {
+        match path.split_once('/') {
+            Some((first, rest)) => self.open_folder(OsStr::new(first))?.open_below(rest),
+            None => self.open_file(OsStr::new(path)),
+        }
+    }
+
+    /// Everything below by its path, sorted, links as links. Where `enters` says no, a folder is not looked into.
+    pub(super) fn list_tree(&self, enters: &dyn Fn(&str) -> bool) -> io::Result<Vec<(String, Kind)>> {
+        let mut found = Vec::new();
+        self.collect_entries("", enters, &mut found)?;
+        Ok(found)
+    }
+
+    fn collect_entries(
+        &self,
+        above: &str,
+        enters: &dyn Fn(&str) -> bool,
+        found: &mut Vec<(String, Kind)>,
+    ) -> io::Result<()> {
+        let mut names = self.list_names()?;
+        names.sort();
+        for name in names {
+            let kind = self.find_kind(&name)?;
+            let path = format!("{above}{}", name.to_string_lossy());
+            found.push((path.clone(), kind));
+            if kind == Kind::Folder && enters(&path) {
+                self.open_folder(&name)?.collect_entries(&format!("{path}/"), enters, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what has the name, a folder with all that is in it.
+    pub(super) fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
+        match self.find_kind(name)? {
+            Kind::Nothing => Ok(()),
+            Kind::Folder => {
+                let inner = self.open_folder(name)?;
+                inner.list_names()?.iter().try_for_each(|name| inner.remove_tree(name))?;
+                self.remove_folder(name)
+            }
+            Kind::File | Kind::Link | Kind::Device => self.remove_file(name),
+        }
+    }
+}
+
+fn choose_temporary_name(prefix: &str) -> io::Result<OsString> {
+    let mut random = [0; 12];
+    rand::fill(&mut random).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    Ok(OsString::from(format!("{prefix}{}.partial", encode_hex(&random))))
+}
+
+impl TemporaryFolder<'_> {
+    /// Gives the folder its name, which nothing has.
+    pub(super) fn persist(mut self, name: &OsStr) -> io::Result<()> {
+        self.parent.rename_entry(&self.name, name)?;
+        self.persisted = true;
+        Ok(())
+    }
+
+    /// Gives the folder the name of `old`, which is removed. At no moment is there neither, where the system can
+    /// exchange two names.
+    pub(super) fn replace(mut self, name: &OsStr, old: &Folder) -> io::Result<()> {
+        let moved = if self.parent.exchange_entries(&self.name, name)? {
+            self.name.clone()
+        } else {
+            let moved = Path::new(&self.name).with_extension("old").into_os_string();
+            self.parent.rename_entry(name, &moved)?;
+            if let Err(error) = self.parent.rename_entry(&self.name, name) {
+                self.parent.rename_entry(&moved, name)?;
+                return Err(error);
+            }
+            moved
+        };
+        self.persisted = true;
+        // Only what was looked at is removed.
+        if !self.parent.is_entry(&moved, old)? {
+            let message =
+                "another process replaced the folder in the meantime; what it put there is kept beside it as";
+            return Err(io::Error::other(format!("{message} {}", moved.display())));
+        }
+        self.parent.remove_tree(&moved)
+    }
+}
+
+impl Drop for TemporaryFolder<'_> {
+    fn drop(&mut self) {
+        if !self.persisted {
+            // The next write sweeps what cannot be removed now.
+            let _ = self.parent.remove_tree(&self.name);
+        }
     }
 }
 
 impl Temporary<'_> {
     /// Gives the file its name, in the place of what has this name.
     pub(super) fn persist(mut self, name: &OsStr) -> io::Result<()> {
-        self.folder.rename_file(&self.name, name)?;
+        self.folder.rename_entry(&self.name, name)?;
         self.persisted = true;
         Ok(())
     }
@@ -62,94 +190,68 @@ impl Drop for Temporary<'_> {
     }
 }
 
-#[cfg(unix)]
-mod system {
-    use std::os::fd::OwnedFd;
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+    use std::os::unix::fs::symlink;
 
-    use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
+    use super::*;
 
-    use super::{File, Kind, OsStr, Path, io};
-
-    #[derive(Debug)]
-    pub(in super::super) struct Folder(OwnedFd);
-
-    impl Folder {
-        pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
-            // A folder may be one to write and not to list.
-            #[cfg(target_os = "linux")]
-            let access = OFlags::PATH;
-            #[cfg(not(target_os = "linux"))]
-            let access = OFlags::RDONLY;
-            let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            Ok(Self(fs::openat(CWD, path, flags, Mode::empty())?))
-        }
-
-        pub(in super::super) fn find_kind(&self, name: &OsStr) -> io::Result<Kind> {
-            let found = match fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(rustix::io::Errno::NOENT) => return Ok(Kind::Nothing),
-                found => found?,
-            };
-            Ok(match FileType::from_raw_mode(found.st_mode) {
-                FileType::RegularFile => Kind::File,
-                FileType::Directory => Kind::Folder,
-                FileType::Symlink => Kind::Link,
-                _ => Kind::Device,
-            })
-        }
-
-        pub(super) fn create_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
-            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
-            Ok(File::from(fs::openat(&self.0, name, flags, Mode::from_raw_mode(mode))?))
-        }
-
-        pub(super) fn rename_file(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-            Ok(fs::renameat(&self.0, from, &self.0, to)?)
-        }
-
-        pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
-            Ok(fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    /// Somebody who may write to the folder above exchanges the folder while another one is written into it.
+    #[test]
+    fn a_folder_stays_where_it_was_opened() {
+        let above = tempfile::tempdir().unwrap();
+        let (own, moved, other) =
+            (above.path().join("own"), above.path().join("moved"), above.path().join("other"));
+        fs::create_dir_all(own.join("out")).unwrap();
+        fs::write(own.join("out/old"), "old").unwrap();
+        fs::create_dir_all(other.join("out")).unwrap();
+        fs::write(other.join("out/precious"), "").unwrap();
+        let place = Folder::open(&own).unwrap();
+        let old = place.open_folder(OsStr::new("out")).unwrap();
+        let partial = place.create_temporary_folder(".out.1-").unwrap();
+        fs::rename(&own, &moved).unwrap();
+        symlink(&other, &own).unwrap();
+        partial.folder.create_below("a/b/new", 0o666).unwrap().write_all(b"new").unwrap();
+        partial.replace(OsStr::new("out"), &old).unwrap();
+        assert_eq!(fs::read(moved.join("out/a/b/new")).unwrap(), b"new");
+        assert!(!moved.join("out/old").exists() && other.join("out/precious").exists());
+        for path in [&moved, &other] {
+            assert_eq!(fs::read_dir(path).unwrap().count(), 1, "nothing temporary stays");
         }
     }
-}
 
-/// Elsewhere a folder is its path.
-#[cfg(not(unix))]
-mod system {
-    use std::fs;
-    use std::path::PathBuf;
+    /// Somebody exchanges the folder that was looked at: what is there now was not looked at, and is not removed.
+    #[test]
+    fn a_folder_that_nobody_looked_at_is_not_removed() {
+        let above = tempfile::tempdir().unwrap();
+        fs::create_dir(above.path().join("out")).unwrap();
+        let place = Folder::open(above.path()).unwrap();
+        let old = place.open_folder(OsStr::new("out")).unwrap();
+        let partial = place.create_temporary_folder(".out.1-").unwrap();
+        fs::rename(above.path().join("out"), above.path().join("looked-at")).unwrap();
+        fs::create_dir(above.path().join("out")).unwrap();
+        fs::write(above.path().join("out/precious"), "").unwrap();
+        let error = partial.replace(OsStr::new("out"), &old).unwrap_err();
+        assert!(error.to_string().contains("replaced the folder in the meantime"), "{error}");
+        let kept = place.list_tree(&|_| true).unwrap();
+        assert!(kept.iter().any(|(path, _)| path.ends_with("/precious")), "{kept:?}");
+    }
 
-    use super::{File, Kind, OsStr, Path, io};
-
-    #[derive(Debug)]
-    pub(in super::super) struct Folder(PathBuf);
-
-    impl Folder {
-        #[expect(clippy::unnecessary_wraps, reason = "opening a folder fails on other systems")]
-        pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
-            Ok(Self(path.to_owned()))
-        }
-
-        pub(in super::super) fn find_kind(&self, name: &OsStr) -> io::Result<Kind> {
-            match self.0.join(name).symlink_metadata() {
-                Ok(found) if found.is_file() => Ok(Kind::File),
-                Ok(found) if found.is_symlink() => Ok(Kind::Link),
-                Ok(found) if found.is_dir() => Ok(Kind::Folder),
-                Ok(_) => Ok(Kind::Device),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Kind::Nothing),
-                Err(error) => Err(error),
-            }
-        }
-
-        pub(super) fn create_file(&self, name: &OsStr, _: u32) -> io::Result<File> {
-            File::create_new(self.0.join(name))
-        }
-
-        pub(super) fn rename_file(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-            fs::rename(self.0.join(from), self.0.join(to))
-        }
-
-        pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
-            fs::remove_file(self.0.join(name))
-        }
+    #[test]
+    fn links_below_a_folder_lead_nowhere() {
+        let above = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("secret"), "").unwrap();
+        symlink(elsewhere.path(), above.path().join("folder")).unwrap();
+        symlink(elsewhere.path().join("secret"), above.path().join("file")).unwrap();
+        let place = Folder::open(above.path()).unwrap();
+        assert!(place.create_below("folder/new", 0o666).is_err());
+        assert!(place.open_below("folder/secret").is_err() && place.open_below("file").is_err());
+        let kinds: Vec<_> = place.list_tree(&|_| true).unwrap().into_iter().map(|(_, kind)| kind).collect();
+        assert_eq!(kinds, [Kind::Link, Kind::Link]);
+        place.remove_tree(OsStr::new("folder")).unwrap();
+        assert!(elsewhere.path().join("secret").exists());
     }
 }

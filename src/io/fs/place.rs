@@ -1,20 +1,18 @@
 //! Directories that imagegen writes as a whole. It replaces and removes what it wrote and nobody changed
 //! since, which a list of digests in the directory tells, and leaves the user's values for Packer alone.
 
-#![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
+use std::ffi::OsStr;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, TempDir};
-use walkdir::WalkDir;
+use aws_lc_rs::digest::{Context, SHA256};
 
+use super::folder::{Folder, Kind};
 use super::write::{remove_leftovers, split_path, temporary_prefix};
-use super::{FileError, digest_file, file_error, read_if_exists};
+use super::{FileError, LARGEST_READ, file_error, read_if_exists};
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::sha256_hex;
+use crate::embedded::{encode_hex, sha256_hex};
 
 /// Lists the files that imagegen wrote, in the form that `sha256sum -c` reads.
 pub(super) const WRITTEN: &str = ".imagegen.sha256";
@@ -82,25 +80,41 @@ pub fn place_digested_directory(
     results: &[&str],
     force: bool,
 ) -> Result<(), PlaceError> {
-    match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => return Err(PlaceError::NotADirectory { path: path.to_owned() }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(file_error("reading", path)(error).into()),
-    }
-    let replaceable = if force { [traces, results].concat() } else { traces.to_vec() };
-    let kept = find_kept_files(path, files, &replaceable, results)?;
+    let failed = |action| file_error(action, path);
     let (parent, name) = split_path(path)?;
-    remove_leftovers(parent, &name)?;
-    let prefix = temporary_prefix(&name);
-    let partial = Builder::new().prefix(&prefix).suffix(".partial").rand_bytes(12).tempdir_in(parent);
-    let partial = partial.map_err(file_error("creating", path))?;
-    write_files(partial.path(), files, digests)?;
+    let Some(own_name) = path.file_name() else {
+        return Err(
+            failed("writing")(io::Error::other("name the directory itself: it is replaced whole")).into()
+        );
+    };
+    let place = Folder::open(parent).map_err(failed("creating"))?;
+    let old = match place.find_kind(own_name).map_err(failed("reading"))? {
+        Kind::Folder => Some(place.open_folder(own_name).map_err(failed("reading"))?),
+        Kind::Nothing => None,
+        _ => return Err(PlaceError::NotADirectory { path: path.to_owned() }),
+    };
+    let replaceable = if force { [traces, results].concat() } else { traces.to_vec() };
+    let kept = match &old {
+        Some(old) => find_kept_files(path, old, files, &replaceable, results)?,
+        None => Vec::new(),
+    };
+    // Leftovers of other processes are no reason not to write.
+    let _ = remove_leftovers(&place, &name);
+    let partial = place.create_temporary_folder(&temporary_prefix(&name)).map_err(failed("creating"))?;
+    write_files(path, &partial.folder, files, digests)?;
+    let Some(old) = old else { return Ok(partial.persist(own_name).map_err(failed("writing"))?) };
     for name in kept {
-        let (from, to) = (path.join(&name), partial.path().join(&name));
-        fs::copy(&from, &to).map_err(file_error("copying", &from))?;
+        copy_file(&old, &partial.folder, &name).map_err(file_error("copying", &path.join(&name)))?;
     }
-    Ok(swap_directory(partial, path)?)
+    Ok(partial.replace(own_name, &old).map_err(failed("replacing"))?)
+}
+
+/// A copy with the rights of the file.
+fn copy_file(from: &Folder, to: &Folder, name: &str) -> io::Result<()> {
+    let mut source = from.open_below(name)?;
+    let mut copy = to.create_below(name, 0o600)?;
+    io::copy(&mut source, &mut copy)?;
+    copy.set_permissions(source.metadata()?.permissions())
 }
 
 /// Writes files over those of a directory that [`place_directory`] made, so that they count as written by imagegen.
@@ -108,7 +122,8 @@ pub fn place_digested_directory(
 /// # Errors
 /// A file cannot be written.
 pub fn replace_files(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), FileError> {
-    let mut written = read_written(path)?;
+    let list = if path.is_dir() { read_if_exists(&path.join(WRITTEN))? } else { None };
+    let mut written = parse_written(&list.unwrap_or_default());
     for (name, bytes) in files {
         super::write_file(&path.join(name), bytes)?;
         if let Some(digest) = written.get_mut(name) {
@@ -125,16 +140,20 @@ pub fn replace_files(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(
 /// Files that are kept; an error where one may be neither kept nor removed.
 fn find_kept_files(
     path: &Path,
+    folder: &Folder,
     files: &BTreeMap<String, Vec<u8>>,
     replaceable: &[&str],
     results: &[&str],
 ) -> Result<Vec<String>, PlaceError> {
-    let written = read_written(path)?;
+    let reading = || file_error("reading", path);
+    let written = parse_written(&read_list(folder).map_err(reading())?);
     let folders = collect_parent_folders(written.keys().chain(files.keys()));
     let mut kept = Vec::new();
-    for (name, kind) in entries_below(path)? {
+    // What lies in a folder of somebody else's is not looked at.
+    let entries = folder.list_tree(&|name| folders.contains(name)).map_err(reading())?;
+    for (name, kind) in entries {
         let error = |kind: fn(PathBuf, String) -> PlaceError| Err(kind(path.to_owned(), name.clone()));
-        if kind.is_dir() {
+        if kind == Kind::Folder {
             if !folders.contains(&name) {
                 return error(|path, found| PlaceError::Foreign { path, found });
             }
@@ -142,10 +161,11 @@ fn find_kept_files(
         } else if results.contains(&name.as_str()) {
             return error(|path, found| PlaceError::Result { path, found });
         } else if let Some(digest) = written.get(&name) {
-            if !kind.is_file() || digest_file(&path.join(&name))?.sha256 != *digest {
+            let found = || digest_below(folder, &name).map_err(file_error("reading", &path.join(&name)));
+            if kind != Kind::File || found()? != *digest {
                 return error(|path, found| PlaceError::Changed { path, found });
             }
-        } else if kind.is_file() && is_user_values(&name) && !files.contains_key(&name) {
+        } else if kind == Kind::File && is_user_values(&name) && !files.contains_key(&name) {
             kept.push(name);
         } else {
             return error(|path, found| PlaceError::Foreign { path, found });
@@ -168,12 +188,32 @@ fn collect_parent_folders<'a>(paths: impl Iterator<Item = &'a String>) -> BTreeS
     folders
 }
 
+/// SHA-256 of a file.
+fn digest_below(folder: &Folder, name: &str) -> io::Result<String> {
+    let (mut file, mut sums) = (folder.open_below(name)?, Context::new(&SHA256));
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(encode_hex(sums.finish().as_ref())),
+            count => sums.update(&piece[..count]),
+        }
+    }
+}
+
+/// The list of what the last call wrote; empty where there is none.
+fn read_list(folder: &Folder) -> io::Result<Vec<u8>> {
+    let mut list = Vec::new();
+    if folder.find_kind(OsStr::new(WRITTEN))? == Kind::File {
+        folder.open_below(WRITTEN)?.take(LARGEST_READ).read_to_end(&mut list)?;
+    }
+    Ok(list)
+}
+
 /// Path → SHA-256 of what the last call wrote.
-fn read_written(path: &Path) -> Result<BTreeMap<String, String>, FileError> {
-    let list = if path.is_dir() { read_if_exists(&path.join(WRITTEN))? } else { None };
-    let list = String::from_utf8_lossy(&list.unwrap_or_default()).into_owned();
+fn parse_written(list: &[u8]) -> BTreeMap<String, String> {
+    let list = String::from_utf8_lossy(list);
     let lines = list.lines().filter_map(|line| line.split_once("  "));
-    Ok(lines.map(|(digest, name)| (name.to_owned(), digest.to_owned())).collect())
+    lines.map(|(digest, name)| (name.to_owned(), digest.to_owned())).collect()
 }
 
 /// Everything below a directory that is no directory, links too, without the list of what imagegen wrote.
@@ -181,84 +221,36 @@ fn read_written(path: &Path) -> Result<BTreeMap<String, String>, FileError> {
 /// # Errors
 /// The directory cannot be read.
 pub fn list_entries(root: &Path) -> Result<Vec<String>, FileError> {
-    let entries = entries_below(root)?.into_iter();
-    Ok(entries.filter(|(name, kind)| !kind.is_dir() && name != WRITTEN).map(|(name, _)| name).collect())
-}
-
-/// Everything below a directory by its path, links as links.
-fn entries_below(root: &Path) -> Result<Vec<(String, fs::FileType)>, FileError> {
-    if !root.is_dir() {
-        return Ok(Vec::new());
-    }
-    let mut entries = Vec::new();
-    for entry in WalkDir::new(root).min_depth(1).sort_by_file_name() {
-        let entry = entry.map_err(|error| {
-            file_error("reading", root)(
-                error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links")),
-            )
-        })?;
-        let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-        let name = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-        entries.push((name, entry.file_type()));
-    }
-    Ok(entries)
+    let entries = Folder::open(root).and_then(|folder| folder.list_tree(&|_| true));
+    let entries = entries.map_err(file_error("reading", root))?.into_iter();
+    Ok(entries
+        .filter(|(name, kind)| *kind != Kind::Folder && name != WRITTEN)
+        .map(|(name, _)| name)
+        .collect())
 }
 
 fn write_files(
-    folder: &Path,
+    path: &Path,
+    folder: &Folder,
     files: &BTreeMap<String, Vec<u8>>,
     digests: &BTreeMap<String, String>,
 ) -> Result<(), FileError> {
     let list = digests.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect::<String>();
     let written = (WRITTEN.to_owned(), list.into_bytes());
-    let all = || files.iter().chain([(&written.0, &written.1)]);
-    for (name, bytes) in all() {
-        let path = folder.join(name);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(file_error("creating", parent))?;
+    let all: Vec<(&String, &Vec<u8>)> = files.iter().chain([(&written.0, &written.1)]).collect();
+    // Together: the first file makes the file system write what the others need too. A process has few open files.
+    for some in all.chunks(128) {
+        let mut open = Vec::new();
+        for (name, bytes) in some {
+            let created = folder.create_below(name, 0o666).and_then(|mut file| {
+                file.write_all(bytes)?;
+                Ok(file)
+            });
+            open.push((name, created.map_err(file_error("writing", &path.join(name)))?));
         }
-        fs::write(&path, bytes).map_err(file_error("writing", &path))?;
-    }
-    // All at the end: the first one makes the file system write what the others need too.
-    for (name, _) in all() {
-        let path = folder.join(name);
-        // Windows flushes only what is open for writing.
-        let file = fs::OpenOptions::new().write(true).open(&path);
-        file.and_then(|file| file.sync_all()).map_err(file_error("writing", &path))?;
+        for (name, file) in open {
+            file.sync_all().map_err(file_error("writing", &path.join(name)))?;
+        }
     }
     Ok(())
-}
-
-/// The new directory under the final name; what stood there is removed. At no moment is there
-/// neither, where the system can exchange two names.
-fn swap_directory(partial: TempDir, path: &Path) -> Result<(), FileError> {
-    if !path.exists() {
-        let partial = partial.keep();
-        return fs::rename(&partial, path).map_err(|error| {
-            // The first error is the one to tell.
-            let _ = fs::remove_dir_all(&partial);
-            file_error("writing", path)(error)
-        });
-    }
-    if exchange(partial.path(), path) {
-        return partial.close().map_err(file_error("removing", path));
-    }
-    let old = partial.path().with_extension("old");
-    fs::rename(path, &old).map_err(file_error("replacing", path))?;
-    if let Err(error) = fs::rename(partial.path(), path) {
-        let _ = fs::rename(&old, path);
-        return Err(file_error("writing", path)(error));
-    }
-    fs::remove_dir_all(&old).map_err(file_error("removing", &old))
-}
-
-#[cfg(target_os = "linux")]
-fn exchange(one: &Path, other: &Path) -> bool {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn exchange(_: &Path, _: &Path) -> bool {
-    false
 }

@@ -96,7 +96,7 @@ fn write_as<E: From<FileError>>(
     let folder = Folder::open(parent).map_err(failed())?;
     check_kind(path, folder.find_kind(final_name).map_err(failed())?)?;
     // Leftovers of other processes are no reason not to write.
-    let _ = remove_leftovers(parent, &name);
+    let _ = remove_leftovers(&folder, &name);
     let mut temporary = folder.create_temporary(&temporary_prefix(&name), mode).map_err(failed())?;
     fill(&mut temporary.file)?;
     temporary.file.sync_all().map_err(failed())?;
@@ -152,18 +152,15 @@ pub(super) fn set_mode(builder: &mut Builder<'_, '_>, mode: u32) {
 pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
 
 /// Removes what processes that were killed left of writing `name`.
-pub(super) fn remove_leftovers(parent: &Path, name: &str) -> Result<(), FileError> {
-    for entry in fs::read_dir(parent).map_err(file_error("reading", parent))? {
-        let path = entry.map_err(file_error("reading", parent))?.path();
-        let left = path.file_name().unwrap_or_default().to_string_lossy();
+pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
+    for left in folder.list_names()? {
         let process = left
-            .strip_prefix(&format!(".{name}."))
+            .to_str()
+            .and_then(|left| left.strip_prefix(&format!(".{name}.")))
             .and_then(|rest| rest.strip_suffix(".partial")?.split_once('-'))
             .and_then(|(process, _)| process.parse().ok());
         if process.is_some_and(|process| !is_running(process)) {
-            let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-            if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }
-                .map_err(file_error("removing", &path))?;
+            folder.remove_tree(&left)?;
         }
     }
     Ok(())

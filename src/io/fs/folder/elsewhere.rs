@@ -1,0 +1,73 @@
+//! Elsewhere a folder is its path.
+
+#![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{File, Kind, OsStr, OsString, Path, io};
+
+#[derive(Debug)]
+pub(in super::super) struct Folder(PathBuf);
+
+impl Folder {
+    #[expect(clippy::unnecessary_wraps, reason = "opening a folder fails on other systems")]
+    pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self(path.to_owned()))
+    }
+
+    pub(in super::super) fn find_kind(&self, name: &OsStr) -> io::Result<Kind> {
+        match self.0.join(name).symlink_metadata() {
+            Ok(found) if found.is_file() => Ok(Kind::File),
+            Ok(found) if found.is_symlink() => Ok(Kind::Link),
+            Ok(found) if found.is_dir() => Ok(Kind::Folder),
+            Ok(_) => Ok(Kind::Device),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Kind::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn create_file(&self, name: &OsStr, _: u32) -> io::Result<File> {
+        File::create_new(self.0.join(name))
+    }
+
+    pub(super) fn rename_entry(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        fs::rename(self.0.join(from), self.0.join(to))
+    }
+
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "Linux can exchange two names")]
+    pub(super) fn exchange_entries(&self, _: &OsStr, _: &OsStr) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        fs::remove_file(self.0.join(name))
+    }
+
+    pub(super) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        fs::remove_dir(self.0.join(name))
+    }
+
+    pub(super) fn create_folder(&self, name: &OsStr) -> io::Result<()> {
+        fs::create_dir(self.0.join(name))
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "opening a folder fails on other systems")]
+    pub(in super::super) fn open_folder(&self, name: &OsStr) -> io::Result<Self> {
+        Ok(Self(self.0.join(name)))
+    }
+
+    pub(super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        File::open(self.0.join(name))
+    }
+
+    pub(in super::super) fn list_names(&self) -> io::Result<Vec<OsString>> {
+        fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    /// A path is what it leads to.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "it fails on other systems")]
+    pub(super) fn is_entry(&self, _: &OsStr, _: &Self) -> io::Result<bool> {
+        Ok(true)
+    }
+}
