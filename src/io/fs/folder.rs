@@ -71,7 +71,7 @@ impl Folder {
         };
         let first = OsStr::new(first);
         match self.create_folder(first) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => self.open_folder(first)?.create_below(rest, mode),
         }
     }
