@@ -30,7 +30,7 @@ use crate::model::policy::Policy;
 use crate::model::selection::{ImageDefinition, Proxy};
 use crate::model::url::HttpUrl;
 use crate::model::value::Registry;
-use crate::model::variable::VariableType;
+use crate::model::variable::{Variable, VariableType};
 use crate::model::version::Version;
 use crate::render::{self, RenderError};
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
@@ -77,11 +77,35 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
 pub fn read_definition(args: &SelectionArgs, trees: &Trees) -> Result<(ImageDefinition, PathBuf)> {
     let image = load_image(args.into())?;
     let lock = image.lock_path();
+    if args.policy.is_some() {
+        check_operator_variables(args, &image.definition, trees)?;
+    }
     let mut definition = definition_from_flags(args, &image.definition, trees)?.merge_over(image.definition);
     if definition.image_version.is_none() {
         definition.image_version = build_time::read_source_date()?;
     }
     Ok((definition, lock))
+}
+
+/// Refuses variables of a definition that are the operator's to give.
+fn check_operator_variables(args: &SelectionArgs, own: &ImageDefinition, trees: &Trees) -> Result<()> {
+    let Some(target) = args.target.as_ref().or(own.target.as_ref()).filter(|_| !own.variables.is_empty())
+    else {
+        return Ok(());
+    };
+    let target = render::load_target(&trees.packer, target).map_err(unknown_target)?;
+    let given = |name: &String| args.variables.iter().any(|(given, _)| given == name);
+    let refused = target
+        .variables
+        .iter()
+        .filter(|variable| variable.by_operator)
+        .find(|variable| own.variables.contains_key(&variable.name) && !given(&variable.name));
+    let Some(Variable { name, .. }) = refused else { return Ok(()) };
+    let message = format!(
+        "`variables.{name}` of the image definition names a program or a file of this machine, or where a secret is \
+         sent: under a policy, only the operator gives it"
+    );
+    Err(InputError::new(message, format!("give it with `--var {name}=…` or `PKR_VAR_{name}`")).into())
 }
 
 fn definition_from_flags(

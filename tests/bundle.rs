@@ -230,6 +230,21 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             "bundle-file-extra",
         ),
         (
+            "file that nobody names, index too",
+            false,
+            Box::new(|f, _| f.push(("notes.txt".into(), b"x".to_vec()))),
+            "bundle-file-extra",
+        ),
+        (
+            "object that nobody names, index too",
+            false,
+            Box::new(|f, _| {
+                let name = format!("objects/sha256/{}", imagegen::embedded::sha256_hex(b"x"));
+                f.push((name, b"x".to_vec()));
+            }),
+            "bundle-file-extra",
+        ),
+        (
             "file taken",
             true,
             Box::new(|f, _| {

@@ -169,7 +169,6 @@ impl Seen {
             index.files.iter().filter_map(|file| file.path.strip_prefix(OBJECTS)).collect();
         self.check_artifacts(&index, &lock, &objects)?;
         check_origins(&index, &lock, &objects)?;
-        self.check_objects(&index, &lock, &objects)?;
         if self.small.get(EVIDENCE).map(Vec::as_slice)
             != Some(json::format_json(&collect_evidence(&lock)).as_bytes())
         {
@@ -177,6 +176,7 @@ impl Seen {
             return Err(ProofError::new("bundle-evidence", message));
         }
         images::check_images(&index, &self.small)?;
+        self.check_named(&index, &lock)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
         let size = found.iter().map(|file| file.size).sum();
         Ok(Opened { index, lock, size, scripts: self.scripts })
@@ -241,7 +241,7 @@ impl Seen {
 
 impl Seen {
     /// A bundle brings nothing that neither its lock nor an address of its lock names.
-    fn check_objects(&self, index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
+    fn check_named(&self, index: &Index, lock: &Lock) -> Result<(), ProofError> {
         let mut named: BTreeSet<&str> = index.origins.values().map(String::as_str).collect();
         named.extend(lock.selection.user_files().map(|file| file.sha256.as_str()));
         for pin in lock.artifacts.iter().flat_map(|artifact| &artifact.digests) {
@@ -250,10 +250,18 @@ impl Seen {
                 FileDigest::Sha512(digest) => self.sha512.get(digest.as_str()).map(String::as_str),
             });
         }
-        match objects.iter().find(|object| !named.contains(**object)) {
+        let is_known = |path: &str| match path.strip_prefix(OBJECTS) {
+            Some(object) => named.contains(object),
+            None => {
+                matches!(path, LOCK | EVIDENCE)
+                    || path.starts_with(SCRIPTS)
+                    || path.starts_with("images/") && !index.images.is_empty()
+            }
+        };
+        match index.files.iter().find(|file| !is_known(&file.path)) {
             None => Ok(()),
-            Some(object) => {
-                let message = format!("`{OBJECTS}{object}`: the lock does not name it");
+            Some(file) => {
+                let message = format!("`{}`: the lock does not name it", file.path);
                 Err(ProofError::new("bundle-file-extra", message))
             }
         }

@@ -103,6 +103,10 @@ pub struct Variable {
     /// Never written anywhere: comes from the environment alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sensitive: bool,
+    /// Names a program or a file of the building machine, or where a secret is sent: under a policy, flags and the
+    /// environment give it, and no image definition.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_operator: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// `windowsRelease`: `windows.json` of the target; `imageName`: Windows, Kubernetes and the image's version;

@@ -156,7 +156,7 @@ pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> R
     let sha256 = sha256_hex(json::format_json(&policy).as_bytes());
     plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
     plan.allowed_hosts.clone_from(&policy.allowed_hosts);
-    check_policy(&policy, &list_names(plan, &trees.catalog)?)?;
+    check_policy(&policy, &list_names(&trees.catalog)?)?;
     let catalog = trees.own_catalog.iter().map(|sha256| ("--manifests", sha256.as_str()));
     let own = trees.own_files.iter().map(|(path, sha256)| (path.as_str(), sha256.as_str())).chain(catalog);
     let own: Vec<Subject<'_>> = own.map(|(path, sha256)| Subject::from_own_file(path, sha256)).collect();
@@ -172,7 +172,7 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
     if waivers.is_empty() {
         return Ok(());
     }
-    let names = list_names(plan, catalog)?;
+    let names = list_names(catalog)?;
     if let Some(Waiver { component, proof, .. }) =
         waivers.iter().find(|waiver| !names.contains(&waiver.component))
     {
@@ -246,9 +246,9 @@ fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
     }
 }
 
-/// What a policy can name: components, groups and programs of the catalog.
-fn list_names(plan: &Plan, catalog: &Catalog) -> Result<Vec<String>> {
-    let mut names = plan.known.clone();
+/// What a policy can name: components and programs of the catalog. A group of components is none.
+fn list_names(catalog: &Catalog) -> Result<Vec<String>> {
+    let mut names = catalog.component_names();
     for component in catalog.component_names() {
         for release in &catalog.load_component(&component)?.releases {
             let files = release.members.iter().map(|member| member.file.to_ascii_lowercase());
