@@ -72,7 +72,7 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
     }
     let named = args.names_proof();
     let review = Review { lock: args.lock.as_deref(), policy: (&args.policy).into() };
-    if path.is_dir() && !named && args.bundles.is_none() {
+    if path.is_dir() && !named && args.bundles.is_none() && args.at.is_none() {
         return Ok(Inspected::Whole(inspect_workspace(&path, review, trees)?));
     }
     if path.is_dir() {
@@ -80,7 +80,10 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
         return Err(UsageError::new(message, "name a file of it").into());
     }
     // Proofs that are named are applied to the bytes, whatever these look like.
-    if !named && let Some(whole) = inspect_whole(args, &path, review, trees, printer)? {
+    if !named
+        && args.at.is_none()
+        && let Some(whole) = inspect_whole(args, &path, review, trees, printer)?
+    {
         return Ok(whole);
     }
     if args.bundles.is_some() {
@@ -185,6 +188,7 @@ impl Job<'_> {
     }
 
     fn now(&self) -> u64 {
+        self.used.borrow_mut().insert("--at");
         self.args.at.unwrap_or_else(clock::current_time)
     }
 
@@ -248,6 +252,7 @@ impl Job<'_> {
             ("--certificate", self.args.certificate.is_some()),
             ("--identity", self.args.identity.is_some()),
             ("--issuer", self.args.issuer.is_some()),
+            ("--at", self.args.at.is_some()),
         ];
         match given.iter().find(|(name, given)| *given && !used.contains(name)) {
             Some((name, _)) => Err(UsageError::new(

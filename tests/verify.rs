@@ -61,8 +61,8 @@ fn no_named_proof_is_dropped() {
         verify(file, &format!("--sha256 {right}")).succeeds();
         verify(file, &format!("--sha256 {right} --bundles o")).fails(2, &["`--bundles`"]);
         // Nothing that is named is without meaning.
-        for named in ["--key k", "--certificate c", "--identity a@example.com", "--issuer https://i.example"]
-        {
+        let named = ["--key k", "--certificate c", "--identity a@example.com", "--issuer https://i.example"];
+        for named in named.into_iter().chain(["--at 0"]) {
             let option = named.split(' ').next().expect("option");
             let line = format!("--sha256 {right} {named}");
             verify(file, &line).fails(2, &[&format!("`{option}` has no effect")]);
@@ -70,6 +70,7 @@ fn no_named_proof_is_dropped() {
         }
     }
     verify("o", &wrong).fails(2, &["directory"]);
+    verify("o", "--at 0").fails(2, &["directory"]);
     verify("o/README.md", "--member x").fails(2, &["--authenticode"]);
     verify("o/README.md", "--bundles o").fails(2, &["`--bundles`"]);
     // A lockfile's evidence is a record.
