@@ -44,7 +44,8 @@ function Move-File {
 function Expand-TarMember {
     [CmdletBinding()]
     param([string] $Archive, [string] $Destination, [string[]] $Members)
-    $arguments = @('-xf', $Archive, '-C', $Destination) + $Members
+    # What follows -- is no option, whatever its name.
+    $arguments = @('-xf', $Archive, '-C', $Destination, '--') + $Members
     $null = Invoke-Native -Program "$script:System32\tar.exe" -Arguments $arguments
 }
 

@@ -129,7 +129,7 @@ function Expand-TarMember {
     [CmdletBinding()]
     param([string] $Archive, [string] $Destination, [string[]] $Members)
     Confirm-Simulation -Ability 'Expand-TarMember'
-    $null = Invoke-Native -Program 'tar' -Arguments (@('-xf', $Archive, '-C', $Destination) + $Members)
+    $null = Invoke-Native -Program 'tar' -Arguments (@('-xf', $Archive, '-C', $Destination, '--') + $Members)
 }
 
 function New-TarArchive {

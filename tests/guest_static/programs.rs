@@ -287,11 +287,12 @@ fn tar_takes_members_out_with_the_arguments_of_the_engine() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::create_dir_all(path("in/bin")).unwrap();
     std::fs::create_dir_all(path("out")).unwrap();
-    for name in ["in/bin/containerd.exe", "in/bin/ctr.exe"] {
+    for name in ["in/bin/containerd.exe", "in/bin/ctr.exe", "in/--version"] {
         std::fs::write(path(name), name).unwrap();
     }
     let archive = path("a.tar.gz");
-    let make = ["-czf", &archive, "-C", &path("in"), "bin/containerd.exe", "bin/ctr.exe"].map(str::to_owned);
+    let make = ["-czf", &archive, "-C", &path("in"), "--", "bin/containerd.exe", "bin/ctr.exe", "--version"]
+        .map(str::to_owned);
     if run_program("bsdtar", &make).is_none() {
         return;
     }
@@ -304,4 +305,6 @@ fn tar_takes_members_out_with_the_arguments_of_the_engine() {
     assert_eq!(std::fs::read_to_string(path("out/bin/ctr.exe")).unwrap(), "in/bin/ctr.exe");
     assert!(!Path::new(&path("out/bin/containerd.exe")).exists());
     assert_ne!(take("bin/missing.exe"), 0);
+    assert_eq!(take("--version"), 0);
+    assert!(Path::new(&path("out/--version")).exists(), "a member is no option");
 }
