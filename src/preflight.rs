@@ -226,9 +226,7 @@ fn check_own_packer(program: &Path, checks: &mut Checks) {
         folder: PathBuf::from("."),
         // Packer would ask its home page for a newer one.
         environment: BTreeMap::from([("CHECKPOINT_DISABLE".to_owned(), "1".into())]),
-        withheld: Vec::new(),
-        interactive: false,
-        input: None,
+        ..exec::Run::default()
     };
     let mut first = None;
     let ended = exec::run_program(&run, |_, line| {

@@ -267,7 +267,7 @@ fn check_rules(
     let warn = |rule: Rule| {
         let subject =
             rule.components.keys().next().map_or_else(|| "kubernetes".to_owned(), ToString::to_string);
-        Warning { id: rule.id, subject, message: format!("{}; {}", rule.reason, rule.instead) }
+        Warning::new(rule.id, subject, format!("{}; {}", rule.reason, rule.instead))
     };
     Ok(rules.warnings.into_iter().filter(applies).map(warn).collect())
 }
@@ -277,11 +277,7 @@ fn warn_unpinned(groups: &[PlannedGroup]) -> Vec<Warning> {
         .iter()
         .flat_map(|group| &group.artifacts)
         .filter(|artifact| !artifact.is_pinned())
-        .map(|artifact| Warning {
-            id: "unpinned".to_owned(),
-            subject: artifact.component.to_string(),
-            message: format_unpinned(artifact),
-        })
+        .map(|artifact| Warning::new("unpinned", artifact.component.to_string(), format_unpinned(artifact)))
         .collect()
 }
 

@@ -236,10 +236,7 @@ fn convert_disk(plan: &Plan, folder: &Path, files: &[BuiltFile]) -> Result<Optio
         program: PathBuf::from(&conversion.program),
         arguments,
         folder: folder.to_owned(),
-        environment: BTreeMap::new(),
-        withheld: Vec::new(),
-        interactive: false,
-        input: None,
+        ..Run::default()
     };
     let mut last = Vec::new();
     let outcome = exec::run_program(&run, |_, line| last.push(line.to_owned()))?;

@@ -18,7 +18,7 @@ const LONGEST_LINE: u64 = 16 << 10;
 const MOST_WAITING: usize = 256;
 
 /// A program to run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Run {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,

@@ -33,9 +33,9 @@ pub struct Support {
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// Container runtimes. The first entry that holds for a line is its default.
-    pub runtimes: Vec<RuntimeChoice>,
+    pub runtimes: Vec<NamedChoice>,
     /// Ways for workloads to reach the host. The first entry that holds for a line is its default.
-    pub host_access: Vec<HostAccessChoice>,
+    pub host_access: Vec<NamedChoice>,
     /// CRI API versions that the kubelet speaks.
     pub cri: Vec<ApiVersion>,
     /// API versions of kubeadm's configuration, newest last.
@@ -57,21 +57,12 @@ pub struct PauseDigest {
     pub source: String,
 }
 
+/// A container runtime, or a way to reach the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct RuntimeChoice {
+pub struct NamedChoice {
     pub kubernetes: LineRange,
-    /// `containerd` or `docker`; a component of the same name.
-    pub name: String,
-    pub reason: String,
-    pub source: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct HostAccessChoice {
-    pub kubernetes: LineRange,
-    /// `hostprocess`, `wins` or `services`.
+    /// `containerd` or `docker`, a component of the same name; `hostprocess`, `wins` or `services`.
     pub name: String,
     pub reason: String,
     pub source: String,
@@ -140,9 +131,9 @@ pub struct KubernetesLine {
     /// Supported Windows releases (`manifests/windows/<name>.json`), default first.
     pub windows: Vec<Sourced<String>>,
     /// Container runtimes, default first.
-    pub runtimes: Vec<RuntimeChoice>,
+    pub runtimes: Vec<NamedChoice>,
     /// Ways for workloads to reach the host, default first.
-    pub host_access: Vec<HostAccessChoice>,
+    pub host_access: Vec<NamedChoice>,
     /// CRI API versions that the kubelet speaks.
     pub cri: Vec<String>,
     pub pause: Pause,

@@ -349,3 +349,9 @@ pub struct Warning {
     pub subject: String,
     pub message: String,
 }
+
+impl Warning {
+    pub fn new(id: impl Into<String>, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { id: id.into(), subject: subject.into(), message: message.into() }
+    }
+}

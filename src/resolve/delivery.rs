@@ -126,14 +126,14 @@ fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mu
 }
 
 fn warn_dropped_headers(artifact: &PlannedArtifact) -> Warning {
-    Warning {
-        id: "guest-headers".to_owned(),
-        subject: artifact.component.to_string(),
-        message: format!(
+    Warning::new(
+        "guest-headers",
+        artifact.component.to_string(),
+        format!(
             "{} {}: the guest sends no headers, so {} must serve it to the guest without them",
             artifact.component,
             artifact.version,
             artifact.url.host()
         ),
-    }
+    )
 }

@@ -105,7 +105,7 @@ pub(super) fn is_tool(name: &str) -> bool {
 
 fn warn_of_lack(group: &Group) -> Option<Warning> {
     let message = group.lacking.clone()?;
-    Some(Warning { id: "lacking".to_owned(), subject: group.name.to_string(), message })
+    Some(Warning::new("lacking", group.name.to_string(), message))
 }
 
 /// Groups of components that are in no group of the catalog, and that the network or the user names.

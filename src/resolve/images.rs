@@ -21,7 +21,7 @@ pub(super) fn plan_images(
     let registry = pause.split('/').next().unwrap_or_default();
     let is_mirrored = selection.mirrors.keys().any(|mirrored| mirrored.as_str() == registry);
     let mut warn = |message: String| {
-        warnings.push(Warning { id: "pause-image".to_owned(), subject: pause.to_owned(), message });
+        warnings.push(Warning::new("pause-image", pause.to_owned(), message));
     };
     match catalog.load_support()?.pause_digests.iter().find(|known| known.image == pause) {
         None => warn(format!(

@@ -40,15 +40,15 @@ pub(super) fn choose_kubernetes(
     // Lines list the releases that the catalog's sources name; a gap below the latest may still
     // be a release, a number above it is not known to be one.
     if version < line.latest && !version.is_prerelease() && version.numbers().len() == 3 {
-        let warning = Warning {
-            id: "unlisted-release".to_owned(),
-            subject: version.to_string(),
-            message: format!(
+        let warning = Warning::new(
+            "unlisted-release",
+            version.to_string(),
+            format!(
                 "Kubernetes {version} is older than {} but not listed in {}",
                 line.latest,
                 catalog.file_label(&format!("kubernetes/lines/{minor}.json"))
             ),
-        };
+        );
         return Ok((line, version, vec![warning]));
     }
     let refusal = Finding::new("kubernetes-unknown", format!("unknown Kubernetes release {version}: the latest known of {minor} is {}", line.latest), format!(
@@ -66,14 +66,14 @@ fn choose_latest(line: KubernetesLine, updated: Option<&Version>) -> (Kubernetes
         let latest = line.latest.clone();
         return (line, latest, Vec::new());
     };
-    let warning = Warning {
-        id: "newer-release".to_owned(),
-        subject: version.to_string(),
-        message: format!(
+    let warning = Warning::new(
+        "newer-release",
+        version.to_string(),
+        format!(
             "Kubernetes {version} is newer than {}, the latest release of {} in the catalog: its flags and fields are checked against earlier releases",
             line.latest, line.minor
         ),
-    };
+    );
     (line, version, vec![warning])
 }
 
@@ -120,10 +120,8 @@ fn check_security_fixes(line: &KubernetesLine, kubernetes: &Version) -> Vec<Warn
     line.security
         .iter()
         .filter(|fix| fix.affects(kubernetes))
-        .map(|fix| Warning {
-            id: "security-floor".to_owned(),
-            subject: fix.cve.clone(),
-            message: describe_flaw(fix, line.minor, kubernetes),
+        .map(|fix| {
+            Warning::new("security-floor", fix.cve.clone(), describe_flaw(fix, line.minor, kubernetes))
         })
         .collect()
 }
@@ -147,13 +145,13 @@ fn check_survey(catalog: &Catalog, line: &KubernetesLine) -> Result<Option<Warni
         Some(survey) => format!("the newest surveyed release is {}", survey.release),
         None => "no earlier line is surveyed".to_owned(),
     };
-    Ok(Some(Warning {
-        id: "not-surveyed".to_owned(),
-        subject: line.minor.to_string(),
-        message: format!(
+    Ok(Some(Warning::new(
+        "not-surveyed",
+        line.minor.to_string(),
+        format!(
             "the programs of Kubernetes {} are not surveyed: flags, feature gates and configuration fields are \
              not checked; {newest}",
             line.minor
         ),
-    }))
+    )))
 }

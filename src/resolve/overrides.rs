@@ -114,10 +114,10 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
             .iter()
             .find(|known| known.digest.algorithm() == own.digest.algorithm() && known.digest != own.digest)
     }) {
-        warnings.push(Warning {
-            id: "override-contradicts-catalog".to_owned(),
-            subject: artifact.component.to_string(),
-            message: format!(
+        warnings.push(Warning::new(
+            "override-contradicts-catalog",
+            artifact.component.to_string(),
+            format!(
                 "the override's digest of {} {} differs from the catalog's digest for {}: {} ({})",
                 artifact.component,
                 artifact.version,
@@ -125,7 +125,7 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
                 known.digest,
                 known.source.join("; ")
             ),
-        });
+        ));
         // Other bytes have another size.
         artifact.size = None;
     }

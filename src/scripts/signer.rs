@@ -114,10 +114,8 @@ fn sign_script(
         program: program.to_owned(),
         arguments: build_arguments(key, &input, &output),
         folder: PathBuf::from("."),
-        environment: BTreeMap::new(),
-        withheld: Vec::new(),
-        interactive: false,
         input: key.passphrase.clone(),
+        ..Run::default()
     };
     let mut last: Vec<String> = Vec::new();
     let outcome = exec::run_program(&run, |_, line| {

@@ -165,15 +165,11 @@ fn digest_certificate(der: &[u8]) -> Sha256 {
 
 fn warn_expiry(found: &[SignedBy]) -> Vec<Warning> {
     let end = found.iter().filter(|signed| signed.timestamp.is_none()).min_by_key(|signed| signed.not_after);
-    end.map(|signed| Warning {
-        id: "scripts-expire".to_owned(),
-        subject: signed.subject.clone(),
-        message: format!(
+    end.map(|signed| Warning::new("scripts-expire", signed.subject.clone(), format!(
             "guest scripts are signed without timestamp: nodes refuse them from {} on, when the certificate of `{}` expires",
             format_time(UnixTime::since_unix_epoch(Duration::from_secs(signed.not_after))),
             signed.subject
-        ),
-    })
+        )))
     .into_iter()
     .collect()
 }
