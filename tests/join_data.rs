@@ -1,5 +1,7 @@
 //! `imagegen join-data`: what a node is told, read back by other people's parsers.
 
+mod forms;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};

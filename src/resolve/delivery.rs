@@ -126,14 +126,11 @@ fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mu
 }
 
 fn warn_dropped_headers(artifact: &PlannedArtifact) -> Warning {
-    Warning::new(
-        "guest-headers",
-        artifact.component.to_string(),
-        format!(
-            "{} {}: the guest sends no headers, so {} must serve it to the guest without them",
-            artifact.component,
-            artifact.version,
-            artifact.url.host()
-        ),
-    )
+    let message = format!(
+        "{} {}: the guest sends no headers, so {} must serve it to the guest without them",
+        artifact.component,
+        artifact.version,
+        artifact.url.host()
+    );
+    Warning::new("guest-headers", artifact.component.to_string(), message)
 }

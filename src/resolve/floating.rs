@@ -36,14 +36,11 @@ fn describe(
     let fixing = floating.variable.as_ref().unwrap_or(name);
     let state = if value.is_empty() { "has no value".to_owned() } else { format!("is `{value}`") };
     let list = fill_values(&floating.list, values);
-    Warning::new(
-        "floating-base-image",
-        name.clone(),
-        format!(
-            "base image: `{name}` {state}: each build starts from the newest image, and the lockfile does not fix it; \
+    let message = format!(
+        "base image: `{name}` {state}: each build starts from the newest image, and the lockfile does not fix it; \
              list images with `{list}`, and pin one with `--var {fixing}=…`"
-        ),
-    )
+    );
+    Warning::new("floating-base-image", name.clone(), message)
 }
 
 /// `{NAME}` is the value of a variable, or `…`.

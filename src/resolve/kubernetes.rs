@@ -40,15 +40,12 @@ pub(super) fn choose_kubernetes(
     // Lines list the releases that the catalog's sources name; a gap below the latest may still
     // be a release, a number above it is not known to be one.
     if version < line.latest && !version.is_prerelease() && version.numbers().len() == 3 {
-        let warning = Warning::new(
-            "unlisted-release",
-            version.to_string(),
-            format!(
-                "Kubernetes {version} is older than {} but not listed in {}",
-                line.latest,
-                catalog.file_label(&format!("kubernetes/lines/{minor}.json"))
-            ),
+        let message = format!(
+            "Kubernetes {version} is older than {} but not listed in {}",
+            line.latest,
+            catalog.file_label(&format!("kubernetes/lines/{minor}.json"))
         );
+        let warning = Warning::new("unlisted-release", version.to_string(), message);
         return Ok((line, version, vec![warning]));
     }
     let refusal = Finding::new("kubernetes-unknown", format!("unknown Kubernetes release {version}: the latest known of {minor} is {}", line.latest), format!(
@@ -66,14 +63,11 @@ fn choose_latest(line: KubernetesLine, updated: Option<&Version>) -> (Kubernetes
         let latest = line.latest.clone();
         return (line, latest, Vec::new());
     };
-    let warning = Warning::new(
-        "newer-release",
-        version.to_string(),
-        format!(
-            "Kubernetes {version} is newer than {}, the latest release of {} in the catalog: its flags and fields are checked against earlier releases",
-            line.latest, line.minor
-        ),
+    let message = format!(
+        "Kubernetes {version} is newer than {}, the latest release of {} in the catalog: its flags and fields are checked against earlier releases",
+        line.latest, line.minor
     );
+    let warning = Warning::new("newer-release", version.to_string(), message);
     (line, version, vec![warning])
 }
 
@@ -145,13 +139,10 @@ fn check_survey(catalog: &Catalog, line: &KubernetesLine) -> Result<Option<Warni
         Some(survey) => format!("the newest surveyed release is {}", survey.release),
         None => "no earlier line is surveyed".to_owned(),
     };
-    Ok(Some(Warning::new(
-        "not-surveyed",
-        line.minor.to_string(),
-        format!(
-            "the programs of Kubernetes {} are not surveyed: flags, feature gates and configuration fields are \
+    let message = format!(
+        "the programs of Kubernetes {} are not surveyed: flags, feature gates and configuration fields are \
              not checked; {newest}",
-            line.minor
-        ),
-    )))
+        line.minor
+    );
+    Ok(Some(Warning::new("not-surveyed", line.minor.to_string(), message)))
 }

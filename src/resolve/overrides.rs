@@ -114,18 +114,15 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
             .iter()
             .find(|known| known.digest.algorithm() == own.digest.algorithm() && known.digest != own.digest)
     }) {
-        warnings.push(Warning::new(
-            "override-contradicts-catalog",
-            artifact.component.to_string(),
-            format!(
-                "the override's digest of {} {} differs from the catalog's digest for {}: {} ({})",
-                artifact.component,
-                artifact.version,
-                artifact.url,
-                known.digest,
-                known.source.join("; ")
-            ),
-        ));
+        let message = format!(
+            "the override's digest of {} {} differs from the catalog's digest for {}: {} ({})",
+            artifact.component,
+            artifact.version,
+            artifact.url,
+            known.digest,
+            known.source.join("; ")
+        );
+        warnings.push(Warning::new("override-contradicts-catalog", artifact.component.to_string(), message));
         // Other bytes have another size.
         artifact.size = None;
     }
