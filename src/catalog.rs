@@ -25,6 +25,7 @@ use crate::model::line::Minor;
 use crate::model::names::format_suggestion;
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Contents, Rules};
+use crate::model::version::Version;
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
 pub use lint::{lint_catalog, lint_sources, lint_targets, names_notes};
@@ -151,6 +152,20 @@ impl Catalog {
     #[must_use]
     pub fn component_names(&self) -> Vec<String> {
         self.list_names("components")
+    }
+
+    /// Components and versions whose files have a digest.
+    ///
+    /// # Errors
+    /// A component cannot be read.
+    pub fn find_pins(&self, digest: &str) -> Result<Vec<(String, Version)>, CatalogError> {
+        let mut found = Vec::new();
+        for name in self.component_names() {
+            let component = self.load_component(&name)?;
+            let pins = component.pins.iter().filter(|pin| pin.digest.as_str() == digest);
+            found.extend(pins.map(|pin| (name.clone(), pin.version.clone())));
+        }
+        Ok(found)
     }
 
     /// A Kubernetes line with everything that holds for it.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
 use crate::model::component::{Authenticode, ChecksumFile, ChecksumFormat, Confidence, Signature};
 use crate::model::overrides::{Override, Overrides, SCRIPTS, find_mirror, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 use crate::model::url::HttpUrl;
 use crate::model::value::{FileDigest, PinAlgorithm};
+use crate::model::version::Version;
 
 use super::artifacts::{fill, fill_url};
 
@@ -155,6 +157,30 @@ fn rename_file(artifact: &mut PlannedArtifact, over: &Override, url: Option<&Htt
     if let Some(name) = name.filter(|name| !name.is_empty()) {
         artifact.file = name.to_owned();
     }
+}
+
+/// Refuses digests of overrides that the catalog knows as those of something else.
+///
+/// # Errors
+/// The catalog cannot be read.
+pub(super) fn check_known_digests(
+    catalog: &Catalog,
+    overrides: &Overrides,
+    planned: &BTreeMap<&str, &Version>,
+    refusals: &mut Vec<Finding>,
+) -> Result<(), CatalogError> {
+    for (name, over) in overrides {
+        let Some(version) = planned.get(name.as_str()) else { continue };
+        for own in override_digests(over) {
+            let known = catalog.find_pins(own.digest.as_str())?;
+            let is_same = known.iter().any(|(component, known)| component == name && known == *version);
+            let Some((component, other)) = known.first().filter(|_| !is_same) else { continue };
+            let reason = format!("its digest is that of {component} {other}, not of {name} {version}");
+            let instead = format!("give the digest of {name} {version}, or choose the release that you mean");
+            refusals.push(refuse_override(name, &reason, &instead));
+        }
+    }
+    Ok(())
 }
 
 /// An archive that replaces a program must list its members.

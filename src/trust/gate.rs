@@ -7,7 +7,7 @@ use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_rem
 use crate::lock::PinnedPlan;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::policy::{Policy, Requirement, Role};
+use crate::model::policy::{Policy, Requirement, Role, matches_pattern};
 use crate::model::url::HttpUrl;
 use crate::model::value::StepId;
 
@@ -168,7 +168,7 @@ pub fn check_subjects(
 /// `governed`: the user named the policy. Without one, whatever is pinned is allowed.
 fn check_subject(policy: &Policy, subject: &Subject<'_>, governed: bool, catalog: &Catalog) -> Vec<Finding> {
     let mut findings = check_hosts(policy, subject);
-    findings.extend(check_forbidden(policy, subject));
+    findings.extend(check_forbidden(policy, subject, catalog));
     if subject.role == Role::BuildTool && subject.artifact.is_none() {
         // How it is published is judged beside the plan, as the artifact that it is.
         return findings;
@@ -323,12 +323,22 @@ fn offers(subject: &Subject<'_>, proof: ProofKind) -> bool {
     }
 }
 
-fn check_forbidden(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
+fn check_forbidden(policy: &Policy, subject: &Subject<'_>, catalog: &Catalog) -> Option<Finding> {
     let remedy = match subject.name.as_str() {
         "wins" => "choose `--host-access services` or `hostprocess`".to_owned(),
         name => format!("choose an image without it (`imagegen explain {name}` shows what needs it)"),
     };
-    policy.forbidden_components.iter().any(|pattern| subject.is_named(pattern)).then(|| {
+    let forbidden = &policy.forbidden_components;
+    // A file of the definition's may be a component's, whatever it is called.
+    let known: Vec<String> = match subject.role {
+        Role::Update | Role::VolumePlugin if !forbidden.is_empty() => {
+            let pins = subject.digests.iter().filter_map(|digest| catalog.find_pins(digest.as_str()).ok());
+            pins.flatten().map(|(component, _)| component).collect()
+        }
+        _ => Vec::new(),
+    };
+    let is_known = |pattern: &str| known.iter().any(|name| matches_pattern(pattern, name));
+    forbidden.iter().any(|pattern| subject.is_named(pattern) || is_known(pattern)).then(|| {
         Finding::new("forbiddenComponents", "the component is forbidden", remedy).with_subject(&subject.title)
     })
 }

@@ -6,6 +6,7 @@ use super::attacks::{Attack, run_attacks};
 use crate::support::Test;
 
 const DIGEST: &str = "abababababababababababababababababababababababababababababababab";
+const OLDER_CRICTL: &str = "1.12.0";
 const HOST: &str = "plan --target host --k8s 1.36.0";
 const AZURE: &str = "plan --target azure --k8s 1.36.0";
 
@@ -118,6 +119,35 @@ fn a_renamed_member_is_still_the_program() {
     run_attacks(vec![
         attack("a member under another name", brings.clone(), forbids("wins"), said),
         attack("by its new name", brings, forbids("containerd-shim-runhcs-v1"), said),
+    ]);
+}
+
+/// The catalog knows these bytes, whatever they are called.
+#[test]
+fn known_bytes_keep_their_name() {
+    let pins = |component: &str, version: &str| {
+        let plan = Test::new().line("catalog export --out c");
+        plan.succeeds();
+        let file: Value =
+            serde_json::from_str(&plan.text(&format!("c/components/{component}.json"))).expect("JSON");
+        let pins = file["pins"].as_array().expect("pins").clone();
+        let pin = pins.into_iter().find(|pin| pin["version"] == version && pin["algorithm"] == "sha256");
+        pin.expect("pin")["digest"].as_str().expect("digest").to_owned()
+    };
+    let crictl =
+        |digest: &str| json!({"overrides": {"crictl": {"url": "https://x.example/c", "sha256": digest}}});
+    let plugin = |digest: &str| json!({"volumePlugins": {"v~d": [{"file": "d.exe", "url": "https://x.example/d", "sha256": digest}]}});
+    let (older, other, same) = (pins("crictl", OLDER_CRICTL), pins("nssm", "2.24"), pins("crictl", "1.36.0"));
+    run_attacks(vec![
+        attack("an older release", crictl(&older), json!({"name": "ours"}), &["not of crictl 1.36.0"]),
+        attack(
+            "another program",
+            crictl(&other),
+            json!({"name": "ours"}),
+            &["its digest is that of nssm 2.24"],
+        ),
+        attack("a forbidden program as a plugin", plugin(&other), forbids("nssm"), FORBIDDEN),
+        Attack { code: 0, ..attack("control: the same bytes", crictl(&same), json!({"name": "ours"}), &[]) },
     ]);
 }
 
