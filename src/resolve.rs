@@ -104,10 +104,7 @@ pub fn resolve_selection(
     let images = images::plan_images(catalog, &pause, delivery, selection, &mut warnings)?;
     extras::check_packer_versions(catalog, selection, &mut refusals)?;
     let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);
-    check_tool_overrides(planned_packer.as_ref(), selection, &mut refusals);
-    let versions = list_versions(&groups, planned_packer.as_ref());
-    let versions = versions.iter().map(|(name, version)| (name.as_str(), *version)).collect();
-    overrides::check_known_digests(catalog, &selection.overrides, &versions, &mut refusals)?;
+    check_overrides(catalog, &groups, planned_packer.as_ref(), selection, &mut refusals)?;
     let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, surroundings)?;
     let image = ImageNames::new(&windows, &kubernetes, selection, &catalog_digest);
     let chosen = variables::choose_variables(
@@ -232,17 +229,22 @@ fn complete_selection(
     }
 }
 
-/// Components and tools of a plan with their versions.
-fn list_versions<'a>(
-    groups: &'a [PlannedGroup],
-    packer: Option<&'a PlannedPacker>,
-) -> BTreeMap<String, &'a Version> {
+/// Overrides against what is planned: tools that the target is not built with, and bytes that the catalog knows.
+fn check_overrides(
+    catalog: &Catalog,
+    groups: &[PlannedGroup],
+    packer: Option<&PlannedPacker>,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Finding>,
+) -> Result<(), CatalogError> {
+    check_tool_overrides(packer, selection, refusals);
     let artifacts = groups.iter().flat_map(|group| &group.artifacts);
     let artifacts = artifacts.map(|artifact| (artifact.component.to_string(), &artifact.version));
     let plugins = packer.iter().flat_map(|packer| &packer.plugins);
     let plugins = plugins.map(|plugin| (format!("packer-plugin-{}", plugin.name), &plugin.version));
     let packer = packer.iter().map(|packer| ("packer".to_owned(), &packer.version));
-    artifacts.chain(plugins).chain(packer).collect()
+    let versions = artifacts.chain(plugins).chain(packer).collect();
+    overrides::check_known_digests(catalog, &selection.overrides, &versions, refusals)
 }
 
 /// Refuses overrides of tools that the target is not built with.

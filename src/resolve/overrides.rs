@@ -166,11 +166,11 @@ fn rename_file(artifact: &mut PlannedArtifact, over: &Override, url: Option<&Htt
 pub(super) fn check_known_digests(
     catalog: &Catalog,
     overrides: &Overrides,
-    planned: &BTreeMap<&str, &Version>,
+    planned: &BTreeMap<String, &Version>,
     refusals: &mut Vec<Finding>,
 ) -> Result<(), CatalogError> {
     for (name, over) in overrides {
-        let Some(version) = planned.get(name.as_str()) else { continue };
+        let Some(version) = planned.get(name) else { continue };
         for own in override_digests(over) {
             let known = catalog.find_pins(own.digest.as_str())?;
             let is_same = known.iter().any(|(component, known)| component == name && known == *version);
