@@ -263,3 +263,20 @@ fn a_file_of_another_kind_is_not_overwritten() {
         assert_eq!(run(format!("{bundle} --out node.zip")).0, Some(0));
     }
 }
+
+/// Anybody can propose a definition: what people write has an end, and a long name in it costs no time.
+#[test]
+fn definitions_policies_and_overrides_have_an_end() {
+    let large = format!("{{\"note\": \"{}\"}}", "x".repeat(1 << 20));
+    for flag in ["--config", "--overrides", "--policy"] {
+        let test = Test::new().file("large.json", &large).line("plan --target host --k8s 1.36.0");
+        test.args([flag, "large.json"]).fails(3, &["large.json is larger than 1 MiB"]);
+    }
+    let started = std::time::Instant::now();
+    let name = "k".repeat(1_000_000);
+    let test = Test::new().file("long.json", &format!("{{\"target\": \"{name}\"}}"));
+    test.line("plan --config long.json").fails(3, &["unknown target"]);
+    let test = Test::new().file("long.json", &format!("{{\"{name}\": 1}}"));
+    test.line("plan --config long.json").fails(3, &["unknown key"]);
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}

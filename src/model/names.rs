@@ -3,10 +3,13 @@
 /// The known name nearest to `given`, if one is near enough to be meant.
 pub fn find_closest_name<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = given.to_lowercase();
+    let most = |name: &str| (name.len().max(lower.len()) / 3).max(1);
     known
         .into_iter()
+        // A text of another length is another name; comparing a long one takes long.
+        .filter(|name| name.len().abs_diff(lower.len()) <= most(name))
         .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
-        .filter(|(distance, name)| *distance <= (name.len().max(lower.len()) / 3).max(1))
+        .filter(|(distance, name)| *distance <= most(name))
         .min()
         .map(|(_, name)| name)
 }

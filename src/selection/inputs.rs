@@ -26,8 +26,8 @@ use crate::trust::{
     warn_own_anchors,
 };
 
-/// Largest file that people or imagegen write by hand: definition, overrides, policy, lockfile.
-const LARGEST_INPUT: u64 = 64 << 20;
+/// Largest file that people write: definition, overrides, policy. Lockfiles are larger.
+const LARGEST_INPUT: u64 = 1 << 20;
 
 /// An input file that the user names by a flag.
 ///
@@ -35,9 +35,10 @@ const LARGEST_INPUT: u64 = 64 << 20;
 /// The file cannot be read.
 pub fn read_input(flag: &str, path: &Path) -> Result<Vec<u8>> {
     // A device such as /dev/zero has no end.
-    let bytes = fs::read_head(path, LARGEST_INPUT + 1).map_err(|error| unreadable_input(flag, &error))?;
-    if bytes.len() as u64 > LARGEST_INPUT {
-        let message = format!("{flag}: {} is larger than {} MiB", path.display(), LARGEST_INPUT >> 20);
+    let largest = if flag == "--lock" { fs::LARGEST_READ } else { LARGEST_INPUT };
+    let bytes = fs::read_head(path, largest + 1).map_err(|error| unreadable_input(flag, &error))?;
+    if bytes.len() as u64 > largest {
+        let message = format!("{flag}: {} is larger than {} MiB", path.display(), largest >> 20);
         return Err(InputError::new(message, format!("check the path after `{flag}`")).into());
     }
     Ok(bytes)
