@@ -61,7 +61,7 @@ fn a_path_that_cannot_be_a_file_is_a_wrong_value() {
 #[cfg(unix)]
 #[test]
 fn a_device_without_end_is_no_input() {
-    Test::new().line("plan --target azure --config /dev/zero").fails(3, &["larger than 64 MiB", "--config"]);
+    Test::new().line("plan --target azure --config /dev/zero").fails(3, &["larger than 1 MiB", "--config"]);
 }
 
 #[test]
