@@ -91,9 +91,7 @@ pub fn classify_parse_error(error: &clap::Error) -> Option<ErrorClass> {
     }
 }
 
-// Built when it is used: the flags of all verbs are some two hundred.
 #[derive(Debug, Subcommand)]
-#[command(defer = true)]
 pub enum Command {
     /// Build an image: plan, lock, render, and run Packer
     #[command(after_help = "Examples:
