@@ -114,6 +114,23 @@ fn a_step_takes_the_place_of_a_built_in_one_by_its_id() {
     seal.line("plan --target azure --steps steps").fails(3, &["the predicted machine does not work"]);
 }
 
+/// A step of somebody else's is a template, too: it renders in bounded time and to a bounded text.
+#[test]
+fn templates_of_steps_have_bounds() {
+    let loops = "{% for a in range(end=250) %}".repeat(3) + &"{% endfor %}".repeat(3);
+    let long = format!("{}{}", "{% for a in range(end=250) %}{% for b in range(end=250) %}", "a".repeat(100));
+    let doubled = "{% set a = 'x' %}".to_owned() + &"{% set a = a ~ a %}".repeat(40);
+    for (content, said) in [
+        (loops, "loops are nested more than 2 deep"),
+        (format!("{long}{{% endfor %}}{{% endfor %}}"), "renders more than 4 MiB"),
+        (doubled, "`set` does not join values"),
+        ("{% for a in range(end=100000) %}{% endfor %}".to_owned(), "`range` counts up by at most 256"),
+    ] {
+        let test = Test::new().file("steps/905-own.json", &step("own", &value("Own", &json!(content))));
+        test.line("plan --target host --k8s 1.36.0 --steps steps").fails(3, &[said]);
+    }
+}
+
 #[test]
 fn files_beside_steps_are_text_bytes_and_scripts() {
     let script = json!([{

@@ -5,9 +5,11 @@ use std::cell::{OnceCell, RefCell};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
-use tera::{Context, Kwargs, State, Tera};
+use tera::{Context, Tera};
 
 use crate::embedded::Tree;
+
+use super::template::{LONGEST_TEXT, check_bounds, create_engine, render_bounded};
 
 /// Values that stand for a file beside the steps: its text, and its bytes.
 pub const OWN_FILE_FORMS: &[&str] = &["file", "base64"];
@@ -98,6 +100,9 @@ impl<'a> Renderer<'a> {
         let mut rest = text;
         while let Some((before, behind)) = rest.split_once('{') {
             rendered.push_str(before);
+            if rendered.len() > LONGEST_TEXT {
+                return None;
+            }
             let Some(expression) = behind.strip_prefix('{') else {
                 if behind.starts_with(['%', '#']) {
                     return None;
@@ -141,14 +146,15 @@ impl<'a> Renderer<'a> {
     }
 
     fn render_source(&self, source: &str, item: Option<&Value>) -> Result<String, String> {
+        check_bounds(source)?;
         let (tera, context) = self.tera.get_or_init(|| (create_engine(), RefCell::default()));
         let mut context = context.borrow_mut();
         let render = |context: &Context| match item {
-            None => tera.render_str(source, context, false),
+            None => render_bounded(tera, source, context),
             Some(item) => {
                 let mut context = context.clone();
                 context.insert("item", item);
-                tera.render_str(source, &context, false)
+                render_bounded(tera, source, &context)
             }
         };
         self.add_facts(&mut context, |name| source.contains(name));
@@ -157,7 +163,7 @@ impl<'a> Renderer<'a> {
             self.add_facts(&mut context, |_| true);
             render(&context)
         });
-        rendered.map_err(|error| error.to_string())
+        rendered
     }
 
     /// Adds facts to what templates may name: copying all of them takes longer than rendering.
@@ -229,20 +235,6 @@ impl<'a> Renderer<'a> {
 fn is_template(text: &str) -> bool {
     // Most texts have no brace, and one character is found faster than two.
     text.contains('{') && text.as_bytes().windows(2).any(|pair| pair == b"{{" || pair == b"{%")
-}
-
-fn create_engine() -> Tera {
-    let mut tera = Tera::new();
-    tera.register_filter("literal", quote_literal);
-    tera
-}
-
-/// A `PowerShell` string literal. The language has five characters that end it, and all of them are escaped
-/// (language specification 2.3.5.2).
-fn quote_literal(text: &str, _: Kwargs, _: &State) -> String {
-    let quotes = ['\'', '\u{2018}', '\u{2019}', '\u{201a}', '\u{201b}'];
-    let inner = text.chars().flat_map(|c| std::iter::repeat_n(c, if quotes.contains(&c) { 2 } else { 1 }));
-    format!("'{}'", inner.collect::<String>())
 }
 
 /// The first line of the engine's report and the name it points at.

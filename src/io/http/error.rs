@@ -68,7 +68,10 @@ impl HttpError {
             "dns" | "connect" | "timeout" => {
                 "behind a proxy, set HTTPS_PROXY or `--proxy URL`; `--mirror URL` asks a mirror"
             }
-            "forbidden" => "an override's `headers` send credentials that are in environment variables",
+            "forbidden" => {
+                "an override's `headers` send credentials that are in environment variables; a mirror answers 404 for \
+                 what it does not have"
+            }
             "rate-limit" => {
                 "try again later, or send a token, which has a higher limit: `headers` of an override for this host, \
                  and `--allow-header-env`"
