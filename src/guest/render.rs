@@ -158,12 +158,11 @@ impl<'a> Renderer<'a> {
             }
         };
         self.add_facts(&mut context, |name| source.contains(name));
-        let rendered = render(&context).or_else(|_| {
+        render(&context).or_else(|_| {
             // The error lists every fact that there is.
             self.add_facts(&mut context, |_| true);
             render(&context)
-        });
-        rendered
+        })
     }
 
     /// Adds facts to what templates may name: copying all of them takes longer than rendering.

@@ -33,6 +33,7 @@ fn quote_literal(text: &str, _: Kwargs, _: &State) -> String {
 }
 
 /// As the engine's own filter, for texts that stay small.
+#[expect(clippy::needless_pass_by_value, reason = "the engine's signature")]
 fn replace_text(text: &str, arguments: Kwargs, _: &State) -> TeraResult<String> {
     let (from, to) = (arguments.must_get::<&str>("from")?, arguments.must_get::<&str>("to")?);
     if text.len() + text.matches(from).count().saturating_mul(to.len()) > LONGEST_TEXT {
@@ -42,6 +43,7 @@ fn replace_text(text: &str, arguments: Kwargs, _: &State) -> TeraResult<String> 
 }
 
 /// As the engine's own function, for short lists.
+#[expect(clippy::needless_pass_by_value, reason = "the engine's signature")]
 fn list_range(arguments: Kwargs, _: &State) -> TeraResult<Vec<i64>> {
     let start = arguments.get::<i64>("start")?.unwrap_or_default();
     let end = arguments.must_get::<i64>("end")?;
@@ -132,17 +134,13 @@ fn check_assignment(text: &str) -> Result<(), String> {
 /// Without the texts of string literals.
 fn remove_literals(text: &str) -> String {
     let mut quote = None;
-    let kept = text.chars().filter(|&c| match quote {
-        Some(open) => {
-            if c == open {
-                quote = None;
-            }
-            false
+    let kept = text.chars().filter(|&c| {
+        if let Some(open) = quote {
+            quote = (c != open).then_some(open);
+            return false;
         }
-        None => {
-            quote = matches!(c, '"' | '\'' | '`').then_some(c);
-            quote.is_none()
-        }
+        quote = matches!(c, '"' | '\'' | '`').then_some(c);
+        quote.is_none()
     });
     kept.collect()
 }
