@@ -22,8 +22,11 @@ use crate::verify::archive::{Limits, MemberDigest, Wanted, read_members};
 /// A bundle holds whole releases of Windows images.
 const LIMITS: Limits = Limits { entries: 100_000, entry: 64 << 30, total: 512 << 30, ratio: 250, path: 259 };
 
-/// Index, lock, evidence and image manifests; nothing of them is larger.
-const SMALL: u64 = 64 << 20;
+/// Index, lock and evidence; nothing of them is larger.
+const LARGEST_DOCUMENT: u64 = fs::LARGEST_TEXT;
+
+/// Everything that is kept in memory: these documents, guest scripts and image manifests.
+const LARGEST_KEPT: u64 = 24 << 20;
 
 /// A bundle in which everything is as index and lock say.
 #[derive(Debug)]
@@ -117,6 +120,8 @@ struct Seen {
     by_sha512: bool,
     /// What runs in the guest, by its path below `scripts/`.
     scripts: BTreeMap<String, Vec<u8>>,
+    /// Bytes that are kept.
+    kept: u64,
 }
 
 impl Seen {
@@ -124,12 +129,10 @@ impl Seen {
         let unreadable =
             |error: std::io::Error| ProofError::new("bundle-unreadable", format!("`{name}`: {error}"));
         if let Some(path) = name.strip_prefix(SCRIPTS) {
-            let mut bytes = Vec::new();
-            content.take(SMALL).read_to_end(&mut bytes).map_err(unreadable)?;
+            let bytes = self.keep_bytes(name, content, LARGEST_KEPT)?;
             self.scripts.insert(path.to_owned(), bytes);
         } else if matches!(name, INDEX | LOCK | EVIDENCE) || images::is_document(name) {
-            let mut bytes = Vec::new();
-            content.take(SMALL).read_to_end(&mut bytes).map_err(unreadable)?;
+            let bytes = self.keep_bytes(name, content, LARGEST_DOCUMENT)?;
             if name == LOCK {
                 let lock = decode_lock(&bytes)?;
                 self.by_sha512 = lock
@@ -155,10 +158,34 @@ impl Seen {
             let mut bytes = Vec::new();
             content.take(images::LARGEST_MANIFEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
             if bytes.len() as u64 <= images::LARGEST_MANIFEST && images::is_manifest(&bytes) {
+                self.count_kept(name, bytes.len())?;
                 self.small.insert(name.to_owned(), bytes);
             }
         }
         Ok(())
+    }
+
+    fn keep_bytes(&mut self, name: &str, content: &mut dyn Read, limit: u64) -> Result<Vec<u8>, ProofError> {
+        let mut bytes = Vec::new();
+        let read = content.take(limit + 1).read_to_end(&mut bytes);
+        read.map_err(|error| ProofError::new("bundle-unreadable", format!("`{name}`: {error}")))?;
+        if bytes.len() as u64 > limit {
+            let message = format!("`{name}` is larger than {} MiB", limit >> 20);
+            return Err(ProofError::new("bundle-size", message));
+        }
+        self.count_kept(name, bytes.len())?;
+        Ok(bytes)
+    }
+
+    /// Counts what stays in memory until the whole bundle is read.
+    fn count_kept(&mut self, name: &str, length: usize) -> Result<(), ProofError> {
+        self.kept += length as u64;
+        if self.kept <= LARGEST_KEPT {
+            return Ok(());
+        }
+        let limit = LARGEST_KEPT >> 20;
+        let message = format!("`{name}`: documents, scripts and manifests have more than {limit} MiB");
+        Err(ProofError::new("bundle-size", message))
     }
 
     fn check_members(self, found: &[MemberDigest]) -> Result<Opened, ProofError> {

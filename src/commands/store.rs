@@ -62,7 +62,7 @@ pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
         StoreWhat::Gc { days, lock } => {
             let mut kept = BTreeSet::new();
             for file in lock {
-                let lock = Lock::decode(&file.display().to_string(), &fs::read_file(file)?)?;
+                let lock = Lock::decode(&file.display().to_string(), &fs::read_text(file)?)?;
                 kept.extend(list_kept_objects(&lock, &store)?);
             }
             let age = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);

@@ -75,7 +75,7 @@ pub(super) fn inspect_whole(
 ) -> Result<Option<Inspected>> {
     let head = fs::read_head(path, 8)?;
     if head.starts_with(b"{") {
-        let bytes = fs::read_head(path, LARGEST_LOCK)?;
+        let bytes = fs::read_head(path, fs::LARGEST_TEXT)?;
         if let Ok(lock) = Lock::decode(&args.file, &bytes) {
             let bundles = args.bundles.as_deref();
             let whole = inspect_lock(&args.file, &lock, bundles, review, trees)?;
@@ -90,9 +90,6 @@ pub(super) fn inspect_whole(
     Ok(None)
 }
 
-/// Longest lockfile that is read; real ones have less than a mebibyte.
-const LARGEST_LOCK: u64 = 64 << 20;
-
 /// A zip archive that holds an index of ours.
 fn is_bundle(path: &Path) -> Result<bool> {
     let entries = archive::list_entries(fs::open_file(path)?, ArchiveFormat::Zip, &Limits::default());
@@ -103,7 +100,7 @@ fn is_bundle(path: &Path) -> Result<bool> {
 pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees) -> Result<WholeOutput> {
     let name = folder.display().to_string();
     let file = format!("{name}/{LOCK}");
-    let bytes = fs::read_file(&folder.join(LOCK))?;
+    let bytes = fs::read_text(&folder.join(LOCK))?;
     let lock = Lock::decode(&file, &bytes)?;
     lock.require_own_files(&file, &trees.own_files)?;
     // A policy that cannot be read is the user's mistake and no property of the workspace.

@@ -128,13 +128,29 @@ fn join_below<'a>(folder: &'a Path, name: &Path) -> Option<(&'a Path, PathBuf)> 
 /// in pieces.
 pub const LARGEST_READ: u64 = 64 << 20;
 
+/// Largest text that is parsed: definition, overrides, policy, lockfile, kubeconfig. Real ones have some kilobytes,
+/// and parsed JSON takes up to eighty times the room of its text.
+pub const LARGEST_TEXT: u64 = 1 << 20;
+
 /// # Errors
 /// The file cannot be read, or has more than [`LARGEST_READ`] bytes: a device such as /dev/zero has no end.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
-    let bytes = read_head(path, LARGEST_READ + 1)?;
-    if bytes.len() as u64 > LARGEST_READ {
-        let reason = format!("it is larger than {} MiB", LARGEST_READ >> 20);
-        return Err(file_error("reading", path)(io::Error::new(io::ErrorKind::InvalidInput, reason)));
+    read_within(path, LARGEST_READ)
+}
+
+/// A file that is parsed.
+///
+/// # Errors
+/// The file cannot be read, or has more than [`LARGEST_TEXT`] bytes.
+pub fn read_text(path: &Path) -> Result<Vec<u8>, FileError> {
+    read_within(path, LARGEST_TEXT)
+}
+
+fn read_within(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let bytes = read_head(path, limit + 1)?;
+    if bytes.len() as u64 > limit {
+        let reason = format!("it is larger than {} MiB", limit >> 20);
+        return Err(file_error("reading", path)(invalid_input(&reason)));
     }
     Ok(bytes)
 }
@@ -167,12 +183,24 @@ pub fn read_head(path: &Path, length: u64) -> Result<Vec<u8>, FileError> {
 /// # Errors
 /// The file is there and cannot be read.
 pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    read_existing(path, LARGEST_READ)
+}
+
+/// A file that is parsed, or none where there is no such file.
+///
+/// # Errors
+/// As [`read_text`], if the file is there.
+pub fn read_text_if_exists(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    read_existing(path, LARGEST_TEXT)
+}
+
+fn read_existing(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
     // A pipe that somebody planted would be waited for; those of a shell's `<(…)` lie in /dev.
     if is_pipe(path) && !path.starts_with("/dev") && !path.starts_with("/proc") {
         let reason = "it is a pipe, not a regular file";
         return Err(file_error("reading", path)(invalid_input(reason)));
     }
-    match read_file(path) {
+    match read_within(path, limit) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

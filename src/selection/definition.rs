@@ -145,9 +145,10 @@ fn refuse_several(config: Option<&Path>, images: &[DefinedImage]) -> crate::diag
 
 fn read_definitions(config: Option<&Path>) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     match config {
-        None => {
-            Ok(fs::read_if_exists(Path::new(DEFAULT))?.into_iter().map(|it| (DEFAULT.into(), it)).collect())
-        }
+        None => Ok(fs::read_text_if_exists(Path::new(DEFAULT))?
+            .into_iter()
+            .map(|it| (DEFAULT.into(), it))
+            .collect()),
         Some(folder) if folder.is_dir() => {
             let names = read_input_names("--config", folder)?;
             let stem = |name: &String| name.strip_suffix(".json").map(str::to_owned);

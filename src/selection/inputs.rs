@@ -13,7 +13,7 @@ use crate::cli::{PolicyArgs, SelectionArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::sha256_hex;
 use crate::guest::read_steps;
-use crate::io::fs::{self, FileError};
+use crate::io::fs::{self, FileError, LARGEST_TEXT};
 use crate::model::json;
 use crate::model::names::format_suggestion;
 use crate::model::overrides::{Override, Overrides, set_overrides};
@@ -26,19 +26,15 @@ use crate::trust::{
     warn_own_anchors,
 };
 
-/// Largest file that people write: definition, overrides, policy. Lockfiles are larger.
-const LARGEST_INPUT: u64 = 1 << 20;
-
 /// An input file that the user names by a flag.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn read_input(flag: &str, path: &Path) -> Result<Vec<u8>> {
     // A device such as /dev/zero has no end.
-    let largest = if flag == "--lock" { fs::LARGEST_READ } else { LARGEST_INPUT };
-    let bytes = fs::read_head(path, largest + 1).map_err(|error| unreadable_input(flag, &error))?;
-    if bytes.len() as u64 > largest {
-        let message = format!("{flag}: {} is larger than {} MiB", path.display(), largest >> 20);
+    let bytes = fs::read_head(path, LARGEST_TEXT + 1).map_err(|error| unreadable_input(flag, &error))?;
+    if bytes.len() as u64 > LARGEST_TEXT {
+        let message = format!("{flag}: {} is larger than {} MiB", path.display(), LARGEST_TEXT >> 20);
         return Err(InputError::new(message, format!("check the path after `{flag}`")).into());
     }
     Ok(bytes)

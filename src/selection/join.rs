@@ -33,7 +33,7 @@ pub fn read_places(trees: &Trees, signed: bool) -> Result<Places> {
 pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
     let base = match &args.from {
         Some(path) => {
-            let bytes = fs::read_file(path)?;
+            let bytes = fs::read_text(path)?;
             let file = path.display().to_string();
             if json::parse_json::<Value>(&file, &bytes)?.get("token").is_some() {
                 let message = format!("{file} contains a `token`: secrets do not belong in the input file");
@@ -71,7 +71,7 @@ fn hash_public_key(path: &Path) -> Result<String> {
         )
     };
     let certificate =
-        Certificate::from_pem(fs::read_file(path)?).map_err(|error| wrong(error.to_string()))?;
+        Certificate::from_pem(fs::read_text(path)?).map_err(|error| wrong(error.to_string()))?;
     let key = certificate.tbs_certificate.subject_public_key_info.to_der();
     Ok(format!("sha256:{}", sha256_hex(&key.map_err(|error| wrong(error.to_string()))?)))
 }
@@ -90,14 +90,14 @@ pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
     let text = match (&args.token_env, &args.token_file) {
         (Some(name), _) => Some(read_variable(name)?),
         (None, Some(path)) if path == Path::new("-") => Some(fs::read_stdin(TOKEN_LIMIT)?),
-        (None, Some(path)) => Some(fs::read_file(path)?),
+        (None, Some(path)) => Some(fs::read_text(path)?),
         (None, None) => None,
     };
     let token = text
         .map(|bytes| Token::parse(&String::from_utf8_lossy(&bytes)))
         .transpose()
         .map_err(|problem| refuse_input(vec![problem]))?;
-    let kubeconfig = args.discovery_kubeconfig.as_deref().map(fs::read_file).transpose()?.map(Secret::new);
+    let kubeconfig = args.discovery_kubeconfig.as_deref().map(fs::read_text).transpose()?.map(Secret::new);
     Ok(Secrets { token, kubeconfig })
 }
 

@@ -48,7 +48,7 @@ pub fn write_lockfile(path: &Path, lock: &Lock) -> Result<()> {
 /// # Errors
 /// Something else than a lockfile lies there.
 pub fn check_lock_path(path: &Path) -> Result<()> {
-    let there = fs::read_if_exists(path)?.unwrap_or_default();
+    let there = fs::read_text_if_exists(path)?.unwrap_or_default();
     if !there.is_empty() && !lock::is_lock(&there) {
         let message = format!("{} is not a lockfile: it is not overwritten", path.display());
         return Err(InputError::new(message, "choose another path for the lockfile").into());
@@ -118,7 +118,7 @@ pub fn resolve_locked_definition(
 ) -> Result<(Plan, Policy)> {
     let path = lock_path(lock.lock.as_ref(), default);
     let file = path.display().to_string();
-    let bytes = if lock.ignore_lock { None } else { fs::read_if_exists(&path)? };
+    let bytes = if lock.ignore_lock { None } else { fs::read_text_if_exists(&path)? };
     let locked = bytes.map(|bytes| Lock::decode(&file, &bytes)).transpose()?;
     let flag = if lock.locked { Some("--locked") } else { lock.lock.as_ref().map(|_| "--lock") };
     if let (None, Some(flag), false) = (&locked, flag, lock.ignore_lock) {
@@ -178,6 +178,6 @@ fn complete_from_lock(definition: ImageDefinition, locked: Option<&Lock>) -> Ima
 /// # Errors
 /// The file cannot be read.
 pub fn read_old_lock(path: &Path) -> Result<Option<Lock>> {
-    let bytes = fs::read_if_exists(path)?;
+    let bytes = fs::read_text_if_exists(path)?;
     Ok(bytes.and_then(|bytes| Lock::decode(&path.display().to_string(), &bytes).ok()))
 }

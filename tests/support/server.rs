@@ -2,8 +2,9 @@
 //! steps on the plain socket.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -38,6 +39,8 @@ impl Asked {
 #[derive(Debug, Clone)]
 pub enum Step {
     Send(Vec<u8>),
+    /// Bytes of a file: from here on, so many.
+    File(PathBuf, u64, u64),
     /// One byte at a time, this long apart, until the client has enough.
     Trickle(Vec<u8>, Duration),
     /// Nothing more, until the client goes away.
@@ -127,6 +130,11 @@ fn serve(socket: TcpStream, tls: Tls, handler: &Handler, asked: &Mutex<Vec<Asked
         for step in handler(&request) {
             match step {
                 Step::Send(bytes) => stream.get_mut().write_all(&bytes)?,
+                Step::File(path, first, length) => {
+                    let mut file = std::fs::File::open(path)?;
+                    file.seek(SeekFrom::Start(first))?;
+                    std::io::copy(&mut file.take(length), stream.get_mut())?;
+                }
                 Step::Trickle(bytes, pause) => {
                     // Waiting for what the client never sends is the pause.
                     plain.set_read_timeout(Some(pause))?;
