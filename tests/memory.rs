@@ -142,13 +142,13 @@ fn parsed_text_takes_bounded_memory() {
         return;
     }
     let test = Test::new();
-    let text = |name: &str, head: &str, unit: &str, tail: &str| {
+    let write = |name: &str, head: &str, unit: &str, tail: &str| {
         write_text(&test.folder.join(name), head, unit, tail);
     };
-    text("list.json", "{\"x\": [", "0,", "0]}");
-    text("hosts.json", "{\"name\": \"p\", \"allowedHosts\": [\"b\"", ",\"a\"", "]}");
-    text("lock.json", "{\"schema\": \"imagegen.dev/lock/v1\", \"warnings\": [", "\"\",", "\"\"]}");
-    text("config.json", "{\"apiVersion\": \"v1\", \"kind\": \"Config\", \"clusters\": [", "{},", "{}]}");
+    write("list.json", "{\"x\": [", "0,", "0]}");
+    write("hosts.json", "{\"name\": \"p\", \"allowedHosts\": [\"b\"", ",\"a\"", "]}");
+    write("lock.json", "{\"schema\": \"imagegen.dev/lock/v1\", \"warnings\": [", "\"\",", "\"\"]}");
+    write("config.json", "{\"apiVersion\": \"v1\", \"kind\": \"Config\", \"clusters\": [", "{},", "{}]}");
     measure_rows(
         &test,
         &[

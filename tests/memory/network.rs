@@ -59,21 +59,21 @@ fn serve(folder: &Path) -> Server {
 }
 
 /// Overrides that name the server for every artifact.
-fn write_overrides(server: &Server, served: &Path, size: u64) -> String {
+fn write_overrides(server: &Server, published: &Path, size: u64) -> String {
     let plan = Test::new().line("plan --format json").line(SELECTION).succeeds().stdout;
     let plan: Value = serde_json::from_str(&plan).expect("JSON");
     let groups = plan["components"].as_array().expect("components").iter();
     let mut overrides = serde_json::Map::new();
     for artifact in groups.flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
         let component = artifact["component"].as_str().expect("component");
-        let path = served.join(component);
+        let path = published.join(component);
         if component == "kubernetes-node" {
             write_archive(&path, artifact, size);
         } else {
             std::fs::write(&path, stand_in(artifact)).expect("file");
         }
         let sha256 = digest_file(&path).expect("digest").sha256;
-        std::fs::write(served.join(format!("{component}.sha256")), format!("{sha256}\n")).expect("file");
+        std::fs::write(published.join(format!("{component}.sha256")), format!("{sha256}\n")).expect("file");
         let url = server.url(&format!("/{component}"));
         let over = json!({"url": url, "sha256": sha256, "checksums": format!("{url}.sha256")});
         overrides.insert(component.to_owned(), over);
@@ -87,12 +87,12 @@ fn memory_does_not_grow_with_what_is_downloaded() {
     if program("python3").is_none() {
         return;
     }
-    let served = Test::new();
-    let server = serve(&served.folder);
-    let test = Test::new().file("o.json", &write_overrides(&server, &served.folder, large_size()));
-    write_sparse(&served.folder.join("big.bin"), b"", large_size());
+    let published = Test::new();
+    let server = serve(&published.folder);
+    let test = Test::new().file("o.json", &write_overrides(&server, &published.folder, large_size()));
+    write_sparse(&published.folder.join("big.bin"), b"", large_size());
     let url = server.url("/big.bin");
-    let sha256 = digest_file(&served.folder.join("big.bin")).expect("digest").sha256;
+    let sha256 = digest_file(&published.folder.join("big.bin")).expect("digest").sha256;
     let whole = format!("{SELECTION} --overrides o.json --store s");
     let rows = [
         (format!("verify {url} --sha256 {sha256} --store other"), 0),
