@@ -121,7 +121,11 @@ pub(super) fn split_path(path: &Path) -> Result<(&Path, String), FileError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    fs::create_dir_all(folder).map_err(file_error("creating", folder))?;
+    fs::create_dir_all(folder).map_err(|error| match error.kind() {
+        // The file that stands in the way is named by the path, and by what it is.
+        io::ErrorKind::AlreadyExists => file_error("writing", path)(io::ErrorKind::NotADirectory.into()),
+        _ => file_error("creating", folder)(error),
+    })?;
     Ok((folder, path.file_name().unwrap_or_default().to_string_lossy().into_owned()))
 }
 
