@@ -148,7 +148,11 @@ fn parsed_text_takes_bounded_memory() {
     write("list.json", "{\"x\": [", "0,", "0]}");
     write("hosts.json", "{\"name\": \"p\", \"allowedHosts\": [\"b\"", ",\"a\"", "]}");
     write("lock.json", "{\"schema\": \"imagegen.dev/lock/v1\", \"warnings\": [", "\"\",", "\"\"]}");
-    write("config.json", "{\"apiVersion\": \"v1\", \"kind\": \"Config\", \"clusters\": [", "{},", "{}]}");
+    let config = format!(
+        "{{\"apiVersion\": \"v1\", \"kind\": \"Config\", \"clusters\": [{}{{}}]}}",
+        "{},".repeat(80_000)
+    );
+    std::fs::write(test.folder.join("config.json"), config).expect("text");
     measure_rows(
         &test,
         &[

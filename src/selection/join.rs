@@ -20,6 +20,9 @@ use crate::catalog::Trees;
 /// No token, however much a pipe holds.
 const TOKEN_LIMIT: u64 = 4096;
 
+/// A kubeconfig for discovery has one cluster; the parsed text takes two hundred times its room.
+const KUBECONFIG_LIMIT: u64 = 256 << 10;
+
 /// # Errors
 /// The provisioners name no paths for the join.
 pub fn read_places(trees: &Trees, signed: bool) -> Result<Places> {
@@ -97,8 +100,17 @@ pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
         .map(|bytes| Token::parse(&String::from_utf8_lossy(&bytes)))
         .transpose()
         .map_err(|problem| refuse_input(vec![problem]))?;
-    let kubeconfig = args.discovery_kubeconfig.as_deref().map(fs::read_text).transpose()?.map(Secret::new);
+    let kubeconfig = args.discovery_kubeconfig.as_deref().map(read_kubeconfig).transpose()?;
     Ok(Secrets { token, kubeconfig })
+}
+
+fn read_kubeconfig(path: &Path) -> Result<Secret> {
+    let bytes = fs::read_head(path, KUBECONFIG_LIMIT + 1)?;
+    if bytes.len() as u64 > KUBECONFIG_LIMIT {
+        let message = format!("{} is larger than {} KiB", path.display(), KUBECONFIG_LIMIT >> 10);
+        return Err(InputError::new(message, "give the kubeconfig of `cluster-info`").into());
+    }
+    Ok(Secret::new(bytes))
 }
 
 fn read_variable(name: &str) -> Result<Vec<u8>> {
