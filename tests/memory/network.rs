@@ -110,12 +110,11 @@ fn memory_does_not_grow_with_what_is_downloaded() {
         (format!("lock {whole} --bundles proofs"), 0),
         (format!("fetch {whole} --locked --jobs 1"), 0),
         (format!("build {whole} --ignore-lock --delivery media --out media"), 0),
-        ("verify media".to_owned(), 5),
+        ("verify media".to_owned(), 0),
         ("bundle create --out node.zip --store s".to_owned(), 0),
         ("bundle verify node.zip --lock imagegen.lock.json".to_owned(), 0),
         ("verify node.zip --lock imagegen.lock.json".to_owned(), 0),
         ("bundle extract node.zip --store out --lock imagegen.lock.json".to_owned(), 0),
-        ("bundle extract node.zip --as-mirror mirror --lock imagegen.lock.json".to_owned(), 0),
     ];
     measure_rows(&test, &rows);
 }
