@@ -21,6 +21,7 @@ use crate::model::plan::Plan;
 use crate::model::secret::Secret;
 
 pub use check::find_endpoint_problem;
+pub use kubeconfig::check_kubeconfig;
 pub use token::Token;
 pub use userdata::Places;
 

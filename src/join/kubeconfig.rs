@@ -14,10 +14,12 @@ use crate::model::text::is_control;
 /// Fields of a cluster, each with its value as text.
 type Fields = Vec<(String, String)>;
 
+/// Whether nodes may find their cluster by the file.
+///
 /// # Errors
 /// Another address than https, no CA inside of the file, a file that skips the check of the server, or another form
 /// than JSON or block YAML.
-pub(super) fn check_kubeconfig(file: &Secret) -> Result<(), Finding> {
+pub fn check_kubeconfig(file: &Secret) -> Result<(), Finding> {
     let clusters = read_clusters(file.reveal_text()).map_err(|reason| refuse(&reason, WRITE))?;
     if clusters.is_empty() {
         return Err(refuse("has no `server`", WRITE));

@@ -302,8 +302,9 @@ fn the_store_is_verified_and_swept() {
     // What killed processes left is no damage.
     let left = folder.join("objects").join(&objects[0]).with_file_name(".x.1-1.partial");
     std::fs::write(&left, "half").expect("write");
-    std::fs::write(folder.join("partial/0.part"), "half").expect("write");
-    std::fs::write(folder.join("partial/0.json"), "{}").expect("write");
+    let part = folder.join("partial").join("0".repeat(64));
+    std::fs::write(part.with_extension("part"), "half").expect("write");
+    std::fs::write(part.with_extension("json"), "{}").expect("write");
     run("store verify").fails(5, &["1 damaged files were taken out of the store"]);
     assert_eq!(run("store verify").succeeds().stdout, "3 files, 0 damaged\n");
     assert_eq!(run("store gc").succeeds().stdout, "0 files removed\n", "all is young");

@@ -10,14 +10,14 @@ use imagegen::bundle::{Index, images, verify_bundle};
 use imagegen::embedded::Tree;
 use imagegen::io::http::{parse_content_range, parse_retry_after};
 use imagegen::io::oci::{Challenge, Reference};
-use imagegen::join::{JoinInput, Token};
+use imagegen::join::{JoinInput, Token, check_kubeconfig};
 use imagegen::lock::Lock;
 use imagegen::model::component::Component;
 use imagegen::model::json::parse_json;
 use imagegen::model::overrides::{Overrides, set_overrides};
 use imagegen::model::policy::Policy;
 use imagegen::model::resource::ArchiveFormat;
-use imagegen::model::secret::mask_text;
+use imagegen::model::secret::{Secret, mask_text};
 use imagegen::model::selection::ImageDefinition;
 use imagegen::model::step::Step;
 use imagegen::model::target::Target;
@@ -352,6 +352,18 @@ pub const PARSERS: &[Parser] = &[
             drop(parse_json::<JoinInput>("join.json", bytes));
             drop(Token::parse(&text(bytes)));
         },
+    },
+    Parser {
+        name: "kubeconfig",
+        files: &["src/join/kubeconfig.rs"],
+        least: 300,
+        seeds: || {
+            texts(&[
+                "apiVersion: v1\nkind: Config\nclusters:\n- cluster:\n    certificate-authority-data: QUJD\n    server: https://a.example:6443\n  name: \"\"\ncontexts: []\npreferences: {}\n",
+                r#"{"apiVersion": "v1", "clusters": [{"name": "a", "cluster": {"server": "https://a.example:6443", "certificate-authority-data": "QUJD"}}]}"#,
+            ])
+        },
+        parse: |bytes| drop(check_kubeconfig(&Secret::new(text(bytes)))),
     },
     Parser {
         name: "checksums",

@@ -220,6 +220,10 @@ fn a_definition_names_nothing_of_the_building_machine() {
         ("gcp", json!({"auth": "credentials_file", "credentials_file": "evil.json"})),
         ("oci", json!({"access_cfg_file": "evil.conf"})),
         ("openstack", json!({"cacert": "evil.pem"})),
+        ("openstack", json!({"identity_endpoint": "https://evil.example/v3"})),
+        ("vsphere", json!({"vcenter_server": "evil.example"})),
+        ("proxmox", json!({"proxmox_url": "https://evil.example/api2/json"})),
+        ("nutanix", json!({"nutanix_endpoint": "evil.example"})),
     ];
     for (target, variables) in rows {
         let brings = json!({"target": target, "kubernetes": "1.36.0", "variables": variables});
