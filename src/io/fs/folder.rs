@@ -11,8 +11,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use aws_lc_rs::rand;
-
 use crate::embedded::encode_hex;
 
 #[cfg(not(unix))]
@@ -126,7 +124,8 @@ impl Folder {
 
 fn choose_temporary_name(prefix: &str) -> io::Result<OsString> {
     let mut random = [0; 12];
-    rand::fill(&mut random).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    // Not by aws-lc: it first makes an entropy pool of its own, which takes longer than a whole preview.
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(OsString::from(format!("{prefix}{}.partial", encode_hex(&random))))
 }
 
