@@ -51,6 +51,7 @@ fn bad_input_is_named_with_its_remedy() {
             "is not an image pinned by its digest",
         ),
         ("plan --target azure --k8s 1.20.0 --no-such-flag", 2, "--no-such-flag"),
+        ("fetch --target azure --k8s 1.20.0 --jobs 0", 3, "0 is not in 1..=64"),
         ("explain containrd --k8s 1.20.0", 3, "did you mean `containerd`?"),
         ("schema lok", 3, "did you mean `lock`?"),
         ("build --target azure --k8s 1.20.0 --no-bake --locked", 3, "--locked` requires it"),

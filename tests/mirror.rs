@@ -12,6 +12,8 @@ mod site;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tools;
 
+use serde_json::{Value, json};
+
 use crate::mirror::site::{Site, proven};
 
 const WINS: &str = "https://github.com/rancher/wins/releases/download/v0.1.3/wins.exe";
@@ -44,6 +46,37 @@ fn checksum_files_of_publishers_pin_what_the_catalog_does_not() {
         let asked_for: Vec<&str> = fetched.lines().filter_map(|line| line.split(';').next()).collect();
         assert_eq!((again.stdout.lines().collect::<Vec<_>>(), site.requests()), (asked_for, asked));
     }
+}
+
+/// What only a publisher's proofs pin has a record that follows from them: nobody edits a part of it.
+#[test]
+fn a_record_follows_from_its_evidence() {
+    let Some(mut site) = Site::new() else { return };
+    site.stock(OLD);
+    site.succeeds(&format!("lock {OLD}"));
+    let lock: Value = serde_json::from_str(&site.home.text("imagegen.lock.json")).expect("JSON");
+    let artifacts = lock["artifacts"].as_array().expect("artifacts");
+    let at = artifacts.iter().position(|artifact| artifact["component"] == "wins").expect("wins");
+    let edits: [(&str, Value); 6] = [
+        ("/digests/0/digest", json!("ab".repeat(32))),
+        ("/digests/0/confidence", json!("authoritative")),
+        ("/digests/1/source", json!(["checksum-file: https://elsewhere.example/sums"])),
+        ("/digests", json!([lock["artifacts"][at]["digests"][0]])),
+        ("/evidence", json!([])),
+        ("/evidence/0/verdict", json!("absent")),
+    ];
+    for (field, value) in edits {
+        let mut edited = lock.clone();
+        let place = edited["artifacts"][at].pointer_mut(field).unwrap_or_else(|| panic!("{field}"));
+        assert_ne!(*place, value, "{field}");
+        *place = value;
+        site.write("imagegen.lock.json", edited.to_string().as_bytes());
+        let said = ["imagegen.lock.json is stale", "`artifacts[wins].digests`"];
+        site.fails(&format!("build {OLD} --no-bake --locked --out o"), 3, &said);
+        assert!(!site.home.exists("o"), "{field}");
+    }
+    site.write("imagegen.lock.json", lock.to_string().as_bytes());
+    site.succeeds(&format!("build {OLD} --no-bake --locked --out o"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
 
 use crate::model::component::Confidence;
@@ -21,8 +22,8 @@ pub struct NetworkArgs {
     #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE")]
     pub store: Option<PathBuf>,
 
-    /// Maximum number of concurrent downloads.
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    /// Maximum number of concurrent downloads, 1 to 64.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(1..=64))]
     pub jobs: usize,
 
     /// Disable network access; all files must be in the store.
