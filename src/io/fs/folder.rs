@@ -124,7 +124,7 @@ impl Folder {
 
 fn choose_temporary_name(prefix: &str) -> io::Result<OsString> {
     let mut random = [0; 12];
-    // Not by aws-lc: it first makes an entropy pool of its own, which takes longer than a whole preview.
+    // Not by the library of the digests: it first fills an entropy pool, which takes longer than a whole preview.
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(OsString::from(format!("{prefix}{}.partial", encode_hex(&random))))
 }
