@@ -142,6 +142,20 @@ fn lines_without_end_are_cut() {
     assert_eq!(log.bytes().filter(|byte| *byte == b'x').count(), 200_000);
 }
 
+/// A secret that is cut where a line is cut is masked all the same.
+#[test]
+fn a_secret_that_is_cut_is_masked() {
+    let print = "head -c 16370 /dev/zero | tr '\\0' 'x'; printf '%s\\n' \"$PKR_VAR_client_secret\"; exit 1";
+    let test = with_packer(print)
+        .env("ARM_CLIENT_SECRET", "s3cret-of-the-test-of-the-bake")
+        .env("ARM_CLIENT_ID", "00000000-0000-0000-0000-000000000001")
+        .env("ARM_SUBSCRIPTION_ID", "00000000-0000-0000-0000-000000000002");
+    test.fails(7, &["packer init failed with exit code 1"]);
+    let log = test.text("o/packer.log");
+    assert!(log.contains("xxx") && log.contains("<sensitive>"), "{log}");
+    assert!(!log.contains("s3cret") && !log.contains("bake"), "{log}");
+}
+
 #[test]
 fn failed_checks_have_their_own_exit_code() {
     let report = r#"{"schema": "imagegen.dev/check-report/v1", "passed": false, "checked": 2, "failed": 1, "resources": [

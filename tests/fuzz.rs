@@ -73,6 +73,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("src/io/fs/place.rs", "a list that imagegen wrote"),
     ("src/io/store.rs", "records that this user wrote"),
     ("src/io/store/part.rs", "records that this user wrote"),
+    ("src/io/store/sweep.rs", "records that this user wrote"),
     ("src/model/choice.rs", "words of the command line"),
     ("src/model/json/late.rs", "files of the program itself"),
     ("src/model/secret/forms.rs", "values of the environment"),

@@ -33,8 +33,6 @@ const LARGEST_KEPT: u64 = 24 << 20;
 pub struct Opened {
     pub index: Index,
     pub lock: Lock,
-    /// Bytes of all files.
-    pub size: u64,
     /// Guest scripts, by path.
     pub scripts: BTreeMap<String, Vec<u8>>,
 }
@@ -205,8 +203,7 @@ impl Seen {
         images::check_images(&index, &self.small)?;
         self.check_named(&index, &lock)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
-        let size = found.iter().map(|file| file.size).sum();
-        Ok(Opened { index, lock, size, scripts: self.scripts })
+        Ok(Opened { index, lock, scripts: self.scripts })
     }
 
     fn parse_index(&self) -> Result<Index, ProofError> {
@@ -236,10 +233,7 @@ impl Seen {
             let name = artifact.title();
             let mut object = None;
             for pin in &artifact.digests {
-                let found = match &pin.digest {
-                    FileDigest::Sha256(digest) => objects.get(digest.as_str()).copied(),
-                    FileDigest::Sha512(digest) => self.sha512.get(digest.as_str()).map(String::as_str),
-                };
+                let found = self.find_name(&pin.digest).filter(|name| objects.contains(name));
                 if found.is_none() || object.replace(found).is_some_and(|other| other != found) {
                     let message = format!("{name}: no file has the digest {} of the lockfile", pin.digest);
                     return Err(ProofError::new("bundle-artifact-absent", message));
@@ -264,19 +258,21 @@ impl Seen {
         }
         Ok(())
     }
-}
 
-impl Seen {
+    /// The name that an object with this digest has: its SHA-256.
+    fn find_name<'a>(&'a self, digest: &'a FileDigest) -> Option<&'a str> {
+        match digest {
+            FileDigest::Sha256(digest) => Some(digest.as_str()),
+            FileDigest::Sha512(digest) => self.sha512.get(digest.as_str()).map(String::as_str),
+        }
+    }
+
     /// A bundle brings nothing that neither its lock nor an address of its lock names.
     fn check_named(&self, index: &Index, lock: &Lock) -> Result<(), ProofError> {
         let mut named: BTreeSet<&str> = index.origins.values().map(String::as_str).collect();
         named.extend(lock.selection.user_files().map(|file| file.sha256.as_str()));
-        for pin in lock.artifacts.iter().flat_map(|artifact| &artifact.digests) {
-            named.extend(match &pin.digest {
-                FileDigest::Sha256(digest) => Some(digest.as_str()),
-                FileDigest::Sha512(digest) => self.sha512.get(digest.as_str()).map(String::as_str),
-            });
-        }
+        let pins = lock.artifacts.iter().flat_map(|artifact| &artifact.digests);
+        named.extend(pins.filter_map(|pin| self.find_name(&pin.digest)));
         let is_known = |path: &str| match path.strip_prefix(OBJECTS) {
             Some(object) => named.contains(object),
             None => {

@@ -6,13 +6,11 @@ use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest::{Context, SHA256};
-
 use super::folder::{Folder, Kind};
 use super::write::{remove_leftovers, split_path, temporary_prefix};
-use super::{FileError, LARGEST_READ, file_error, read_if_exists};
+use super::{DigestSet, FileError, LARGEST_READ, digest_stream, file_error, read_if_exists};
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::{encode_hex, sha256_hex};
+use crate::embedded::sha256_hex;
 
 /// Lists the files that imagegen wrote, in the form that `sha256sum -c` reads.
 pub(super) const WRITTEN: &str = ".imagegen.sha256";
@@ -190,14 +188,7 @@ fn collect_parent_folders<'a>(paths: impl Iterator<Item = &'a String>) -> BTreeS
 
 /// SHA-256 of a file.
 fn digest_below(folder: &Folder, name: &str) -> io::Result<String> {
-    let (mut file, mut sums) = (folder.open_below(name)?, Context::new(&SHA256));
-    let mut piece = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(encode_hex(sums.finish().as_ref())),
-            count => sums.update(&piece[..count]),
-        }
-    }
+    Ok(digest_stream(&mut folder.open_below(name)?, DigestSet::Sha256, |_| Ok(()))?.sha256)
 }
 
 /// The list of what the last call wrote; empty where there is none.

@@ -142,33 +142,28 @@ pub fn digest_stream(
     if set == DigestSet::Both {
         return digest_both(reader, each);
     }
-    let mut sums = Sums::new(set);
-    let mut buffer = vec![0; PIECE];
-    loop {
-        match fill_buffer(reader, &mut buffer)? {
-            0 => return Ok(sums.finish()),
-            length => {
-                sums.add(&buffer[..length]);
-                each(&buffer[..length])?;
-            }
-        }
+    let (mut sums, mut piece) = (Sums::new(set), Vec::with_capacity(PIECE));
+    while read_piece(reader, &mut piece)? {
+        sums.add(&piece);
+        each(&piece)?;
     }
+    Ok(sums.finish())
 }
 
 /// SHA-512 is slower than all else, so a second thread computes it.
 fn digest_both(reader: &mut dyn Read, each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<Digests> {
-    let (filled, pieces) = sync_channel::<(Vec<u8>, usize)>(BUFFERS);
+    let (filled, pieces) = sync_channel::<Vec<u8>>(BUFFERS);
     let (emptied, buffers) = channel();
     for _ in 0..BUFFERS {
-        emptied.send(vec![0; PIECE]).map_err(io::Error::other)?;
+        emptied.send(Vec::with_capacity(PIECE)).map_err(io::Error::other)?;
     }
     std::thread::scope(|scope| {
         let other = scope.spawn(move || {
             let mut hash = Context::new(&SHA512);
-            for (buffer, length) in pieces {
-                hash.update(&buffer[..length]);
+            for piece in pieces {
+                hash.update(&piece);
                 // Whoever reads may have ended.
-                drop(emptied.send(buffer));
+                drop(emptied.send(piece));
             }
             encode_hex(hash.finish().as_ref())
         });
@@ -182,33 +177,24 @@ fn digest_both(reader: &mut dyn Read, each: impl FnMut(&[u8]) -> io::Result<()>)
 fn feed_pieces(
     reader: &mut dyn Read,
     mut each: impl FnMut(&[u8]) -> io::Result<()>,
-    filled: SyncSender<(Vec<u8>, usize)>,
+    filled: SyncSender<Vec<u8>>,
     buffers: &Receiver<Vec<u8>>,
 ) -> io::Result<Digests> {
     let mut sums = Sums::new(DigestSet::Sha256);
     loop {
-        let mut buffer = buffers.recv().map_err(io::Error::other)?;
-        let length = fill_buffer(reader, &mut buffer)?;
-        if length == 0 {
+        let mut piece = buffers.recv().map_err(io::Error::other)?;
+        if !read_piece(reader, &mut piece)? {
             drop(filled);
             return Ok(sums.finish());
         }
-        sums.add(&buffer[..length]);
-        each(&buffer[..length])?;
-        filled.send((buffer, length)).map_err(io::Error::other)?;
+        sums.add(&piece);
+        each(&piece)?;
+        filled.send(piece).map_err(io::Error::other)?;
     }
 }
 
-/// Fills the buffer as far as the reader goes.
-fn fill_buffer(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < buffer.len() {
-        match reader.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(count) => length += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length)
+/// The next bytes in the place of those that `piece` holds; false at the end.
+fn read_piece(reader: &mut dyn Read, piece: &mut Vec<u8>) -> io::Result<bool> {
+    piece.clear();
+    Ok(reader.take(PIECE as u64).read_to_end(piece)? > 0)
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Object, Store, files_below, is_older, replace_file};
+use super::sweep::{files_below, is_older};
+use super::{Object, Store, replace_file};
 use crate::embedded::sha256_hex;
 use crate::io::fs::{Digests, FileError, file_error, remove_if_exists};
 use crate::io::http::public;
